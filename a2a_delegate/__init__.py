@@ -1,0 +1,1 @@
+"""Honest delegation to agents and tools that you do not run."""

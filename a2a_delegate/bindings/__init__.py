@@ -1,0 +1,1 @@
+"""Carriage: how a request travels and how what comes back is received."""

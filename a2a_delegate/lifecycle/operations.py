@@ -1,0 +1,178 @@
+"""What can be asked of a peer, and what can come of it.
+
+Closed sets of values without a protocol version, a binding or a clock. A dialect spells the
+operations, a binding carries them, and both speak of what came back in the words below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from a2a_delegate.errors import (
+        A2ARequestError,
+        InvalidReplyError,
+        LostReplyError,
+        PeerUnreachableError,
+    )
+    from a2a_delegate.model.json_value import JSON
+    from a2a_delegate.model.message import Message
+    from a2a_delegate.model.task import Task
+
+
+class OperationName(StrEnum):
+    """The operations, as attempts and errors name them."""
+
+    SEND = "send"
+    GET = "get"
+    LIST = "list"
+    CANCEL = "cancel"
+
+
+@dataclass(frozen=True, slots=True)
+class SendMessage:
+    """Hand over one message; the peer is asked to return at once with a task."""
+
+    message: Message
+    accepted_output_modes: tuple[str, ...] = ()
+    metadata: Mapping[str, JSON] | None = None
+
+    @property
+    def name(self) -> OperationName:
+        """The word for it."""
+        return OperationName.SEND
+
+
+@dataclass(frozen=True, slots=True)
+class GetTask:
+    """Ask for a task as it is now, with its history and artifacts."""
+
+    task_id: str
+
+    @property
+    def name(self) -> OperationName:
+        """The word for it."""
+        return OperationName.GET
+
+
+@dataclass(frozen=True, slots=True)
+class ListTasks:
+    """Ask for one page of tasks: those of a context, else those that changed since a moment."""
+
+    context_id: str | None = None
+    since: datetime | None = None
+    page_token: str = ""
+
+    @property
+    def name(self) -> OperationName:
+        """The word for it."""
+        return OperationName.LIST
+
+
+@dataclass(frozen=True, slots=True)
+class CancelTask:
+    """Ask the peer to stop a task."""
+
+    task_id: str
+
+    @property
+    def name(self) -> OperationName:
+        """The word for it."""
+        return OperationName.CANCEL
+
+
+Operation: TypeAlias = SendMessage | GetTask | ListTasks | CancelTask
+
+
+class FaultKind(Enum):
+    """What an error answer means, whatever version and binding it came by."""
+
+    PARSE_ERROR = "parse-error"
+    METHOD_NOT_FOUND = "method-not-found"
+    VERSION_NOT_SUPPORTED = "version-not-supported"
+    EXTENSION_REQUIRED = "extension-required"
+    UNAUTHENTICATED = "unauthenticated"
+    """HTTP 401 with `WWW-Authenticate`: a gate before the agent."""
+    METHOD_NOT_ALLOWED = "method-not-allowed"
+    CONTENT_TOO_LARGE = "content-too-large"
+    MEDIA_TYPE = "media-type"
+    REDIRECTED = "redirected"
+    """HTTP 307 or 308, never followed."""
+    RATE_LIMITED = "rate-limited"
+    """HTTP 429 without a JSON-RPC error object: a limiter before the agent."""
+    TASK_NOT_FOUND = "task-not-found"
+    TASK_NOT_CANCELABLE = "task-not-cancelable"
+    DENIED = "denied"
+    """HTTP 401 without `WWW-Authenticate`, or 403: agent code can say so after its effect."""
+    NO_ENDPOINT = "no-endpoint"
+    """HTTP 404 without a JSON-RPC error object: a wrong path, not a missing task."""
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskReply:
+    """A task, as the peer shows it now."""
+
+    task: Task
+
+
+@dataclass(frozen=True, slots=True)
+class MessageReply:
+    """A message: the whole answer; the peer made no task."""
+
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPage:
+    """One page of tasks; `next_page_token` is empty on the last one."""
+
+    tasks: tuple[Task, ...]
+    next_page_token: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An error answer."""
+
+    kind: FaultKind
+    error: A2ARequestError
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Bytes that are no answer: empty, not understood, or under a foreign id.
+
+    `task_id` is set only where the reply carried our id and showed one. `evidence` is bounded.
+    """
+
+    error: InvalidReplyError
+    evidence: bytes = field(default=b"", repr=False)
+    task_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NotSent:
+    """The request ended and no byte of its body was ever handed to the transport."""
+
+    error: PeerUnreachableError
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The body left, or part of it, and no complete answer came.
+
+    `evidence` is what came of the reply, bounded; `task_id` a complete id seen in it.
+    """
+
+    error: LostReplyError
+    evidence: bytes = field(default=b"", repr=False)
+    task_id: str | None = None
+
+
+Reply: TypeAlias = TaskReply | MessageReply | TaskPage | Fault | Unreadable | NotSent | Lost

@@ -1,0 +1,1 @@
+"""One internal model of tasks, messages and cards: frozen, and without a protocol version."""

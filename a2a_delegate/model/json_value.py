@@ -1,0 +1,32 @@
+"""JSON as Python values, and the one canonical spelling that digests are made of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TypeAlias
+
+from a2a_delegate.errors import UsageError
+
+JSON: TypeAlias = "None | bool | int | float | str | list[JSON] | dict[str, JSON]"
+"""Any JSON value, as the standard library reads it."""
+
+
+def canonical(value: object) -> bytes:
+    """Spell a JSON value in one way: sorted names, no spaces, UTF-8.
+
+    Raises UsageError for what JSON cannot carry: NaN, infinities, lone surrogates, names that
+    are no strings, values of other types.
+    """
+    try:
+        return json.dumps(
+            value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+        ).encode()
+    except (TypeError, ValueError, RecursionError) as problem:
+        msg = f"not a JSON value: {problem}"
+        raise UsageError(msg) from problem
+
+
+def sha256(value: object) -> str:
+    """Return the SHA-256 of the canonical spelling, in hexadecimal."""
+    return hashlib.sha256(canonical(value)).hexdigest()
