@@ -141,8 +141,8 @@ class UnsafeEndpointError(DelegateError):
 class PeerUnreachableError(DelegateError):
     """No byte of the request reached the peer.
 
-    `phase`: `card`, `queue`, `connect`, `tls`, `write` or `deadline`; the library's own error, where
-    there is one, is the `__cause__`.
+    `phase`: `card`, `queue`, `connect`, `tls`, `write` or `deadline`; the library's own error,
+    where there is one, is the `__cause__`.
     """
 
     def __init__(self, *, phase: str, url: str, reason: str = "") -> None:
@@ -161,7 +161,7 @@ class A2ARequestError(DelegateError):
     where the peer said nothing.
     """
 
-    def __init__(  # noqa: PLR0913 - one keyword a fact of the answer
+    def __init__(
         self,
         *,
         method: str,

@@ -111,6 +111,8 @@ class FaultKind(Enum):
     """HTTP 401 without `WWW-Authenticate`, or 403: agent code can say so after its effect."""
     NO_ENDPOINT = "no-endpoint"
     """HTTP 404 without a JSON-RPC error object: a wrong path, not a missing task."""
+    UNSUPPORTED = "unsupported"
+    """The peer knows the operation and does not offer it (-32004)."""
     OTHER = "other"
 
 

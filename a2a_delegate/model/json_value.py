@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from a2a_delegate.errors import UsageError
 
-JSON: TypeAlias = "None | bool | int | float | str | list[JSON] | dict[str, JSON]"
+JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 """Any JSON value, as the standard library reads it."""
 
 

@@ -1,0 +1,300 @@
+"""The seam: what a delegate is, what it is asked, and how it is told to stop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, runtime_checkable
+
+import anyio
+
+from a2a_delegate.errors import (
+    DelegateCapabilityError,
+    DelegateCapabilityMismatchError,
+    UsageError,
+)
+from a2a_delegate.model.json_value import JSON, canonical
+from a2a_delegate.model.part import DataPart, FilePart, Part, TextPart
+from a2a_delegate.signals import Signal
+
+if TYPE_CHECKING:
+    from a2a_delegate.outcome import CancelReceipt, DelegateResult, DelegationHandle
+
+Observer: TypeAlias = Callable[[Signal], None]
+"""A plain callable, told the signals in order on the event loop. It must not block."""
+
+
+class _Inherit(Enum):
+    INHERIT = "inherit"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+INHERIT: Final = _Inherit.INHERIT
+"""The request takes the delegate's own timeout."""
+
+
+def check_seconds(name: str, value: object, *, zero: bool = False) -> None:
+    """Refuse what is no finite number of seconds above zero (`zero`: or zero itself).
+
+    Raises UsageError. A bool is a number in Python and never a time.
+    """
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or value < 0 or (value == 0 and not zero):  # type: ignore[arg-type, operator]
+        least = "zero or more" if zero else "more than zero"
+        msg = f"{name} must be a finite number of seconds, {least}; got {value!r}"
+        raise UsageError(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class DelegateRequest:
+    """One piece of work to hand over. Checked when built: UsageError says what is wrong.
+
+    `prompt` and `parts` go to agents: the prompt becomes the first text part. `arguments` go to
+    tools and functions; an agent has no place for them and its delegate refuses them.
+    `context_id` continues a conversation at the peer; without it each delegation has its own.
+    `metadata` goes with the message. `accepted_output_modes` are media types. `timeout` is in
+    seconds, None for none, `INHERIT` for the delegate's own. One request may be dispatched many
+    times: each dispatch makes a message id of its own.
+    """
+
+    prompt: str = ""
+    parts: tuple[Part, ...] = field(default=(), kw_only=True)
+    arguments: Mapping[str, JSON] | None = field(default=None, kw_only=True)
+    context_id: str | None = field(default=None, kw_only=True)
+    metadata: Mapping[str, JSON] | None = field(default=None, kw_only=True)
+    accepted_output_modes: tuple[str, ...] = field(default=(), kw_only=True)
+    timeout: float | Literal[_Inherit.INHERIT] | None = field(default=INHERIT, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.prompt, str):
+            msg = f"prompt must be a string; got {type(self.prompt).__name__}"
+            raise UsageError(msg)
+        object.__setattr__(self, "parts", tuple(self.parts))
+        object.__setattr__(self, "accepted_output_modes", tuple(self.accepted_output_modes))
+        if not (self.prompt or self.parts or self.arguments is not None):
+            msg = "a request needs a prompt, parts or arguments"
+            raise UsageError(msg)
+        _check_text("prompt", self.prompt)
+        for part in self.parts:
+            _check_part(part)
+        for name in ("arguments", "metadata"):
+            value = getattr(self, name)
+            if value is not None:
+                canonical(dict(value))
+        if self.context_id is not None:
+            if not self.context_id:
+                msg = "context_id must not be empty; leave it out for a new conversation"
+                raise UsageError(msg)
+            _check_text("context_id", self.context_id)
+        for mode in self.accepted_output_modes:
+            _check_text("accepted_output_modes", mode)
+        if self.timeout is not None and self.timeout is not INHERIT:
+            check_seconds("timeout", self.timeout)
+
+    @property
+    def message_parts(self) -> tuple[Part, ...]:
+        """The prompt, where there is one, as a text part, and then the parts."""
+        return (TextPart(self.prompt), *self.parts) if self.prompt else self.parts
+
+
+def _check_text(name: str, value: object) -> None:
+    try:
+        text = isinstance(value, str) and value.encode() is not None
+    except UnicodeEncodeError:
+        text = False
+    if not text:
+        msg = f"{name} must be text that UTF-8 can carry"
+        raise UsageError(msg)
+
+
+def _check_part(part: object) -> None:
+    if isinstance(part, TextPart):
+        _check_text("a text part", part.text)
+    elif isinstance(part, DataPart):
+        canonical(part.data)
+    elif not isinstance(part, FilePart):
+        msg = f"parts are TextPart, DataPart or FilePart; got {type(part).__name__}"
+        raise UsageError(msg)
+    for name in ("media_type", "filename", "url"):
+        value = getattr(part, name, None)
+        if value is not None:
+            _check_text(name, value)
+    if part.metadata is not None:
+        canonical(dict(part.metadata))
+
+
+@dataclass(frozen=True, slots=True)
+class DelegateCapabilities:
+    """What a delegate really offers beyond `dispatch`.
+
+    `cancel` and `resume`: by handle, also in another process. `follow_up`: an answer to its
+    question continues the same task. `stream`: progress arrives as it happens. `recognises_repeats`:
+    the peer runs a repeated message once.
+    """
+
+    cancel: bool = False
+    resume: bool = False
+    follow_up: bool = False
+    stream: bool = False
+    recognises_repeats: bool = False
+
+
+class CancelToken:
+    """Tells delegations to stop. One token may serve many; the first cancel latches.
+
+    Make it anywhere. `cancel` may be called from a callback of the event loop; from another
+    thread go through `anyio.from_thread.run_sync(token.cancel)`.
+    """
+
+    __slots__ = ("_listeners", "_reason", "_set")
+
+    def __init__(self) -> None:
+        self._set = False
+        self._reason: object = None
+        self._listeners: dict[object, Callable[[], None]] = {}
+
+    def __repr__(self) -> str:
+        """Show the state, never the reason: it is the caller's own object."""
+        return f"<CancelToken {'cancelled' if self._set else 'not cancelled'}>"
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether `cancel` was called."""
+        return self._set
+
+    @property
+    def reason(self) -> object:
+        """The object of the first `cancel`; it reaches the outcome unchanged, never a peer."""
+        return self._reason
+
+    def cancel(self, reason: object = None) -> None:
+        """Stop what listens to this token. Later calls change nothing."""
+        if self._set:
+            return
+        self._set = True
+        self._reason = reason
+        # Only callbacks that set events made before: no anyio call works inside a loop callback.
+        for listener in tuple(self._listeners.values()):
+            listener()
+
+    def subscribe(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Call `listener` once at the cancel, at once if it has been; return what undoes this.
+
+        The listener must not block and must not raise.
+        """
+        if self._set:
+            listener()
+            return _nothing
+        key = object()
+        self._listeners[key] = listener
+
+        def undo() -> None:
+            self._listeners.pop(key, None)
+
+        return undo
+
+    async def wait(self) -> None:
+        """Wait until the token is cancelled."""
+        event = anyio.Event()
+        undo = self.subscribe(event.set)
+        try:
+            await event.wait()
+        finally:
+            undo()
+
+
+def _nothing() -> None:
+    """Undo nothing."""
+
+
+@runtime_checkable
+class Delegate(Protocol):
+    """One agent, tool or function that work can be handed to.
+
+    Three methods, one interface over all backends. A delegate that claims a capability has the
+    method for it; a call of one that it does not claim raises DelegateCapabilityError.
+    """
+
+    @property
+    def id(self) -> str:
+        """The name that a roster and outcomes know it by."""
+        ...
+
+    @property
+    def capabilities(self) -> DelegateCapabilities:
+        """What it offers beyond `dispatch`."""
+        ...
+
+    async def dispatch(
+        self,
+        request: DelegateRequest | str,
+        *,
+        cancel: CancelToken | None = None,
+        observer: Observer | None = None,
+    ) -> DelegateResult:
+        """Hand the work over and wait for the outcome.
+
+        What happens at the peer and on the way is an outcome, never an exception. Raises UsageError
+        for a wrong call, and the caller's own cancellation after the cleanup.
+        """
+        ...
+
+    async def resume(
+        self,
+        handle: DelegationHandle,
+        *,
+        wait: bool = True,
+        cancel: CancelToken | None = None,
+        observer: Observer | None = None,
+    ) -> DelegateResult:
+        """Take up a delegation by its handle. Raises DelegateCapabilityError where not claimed."""
+        ...
+
+    async def cancel(self, handle: DelegationHandle, reason: object = None) -> CancelReceipt:
+        """Stop a delegation by its handle. Raises DelegateCapabilityError where not claimed."""
+        ...
+
+
+class DispatchOnly:
+    """Gives a delegate without handles the two methods that say so.
+
+    Inherit from it and write `id`, `capabilities` and `dispatch`.
+    """
+
+    id: str
+
+    async def resume(
+        self,
+        handle: DelegationHandle,
+        *,
+        wait: bool = True,
+        cancel: CancelToken | None = None,
+        observer: Observer | None = None,
+    ) -> DelegateResult:
+        """Raise DelegateCapabilityError."""
+        del handle, wait, cancel, observer
+        raise DelegateCapabilityError(delegate_id=self.id, capability="resume")
+
+    async def cancel(self, handle: DelegationHandle, reason: object = None) -> CancelReceipt:
+        """Raise DelegateCapabilityError."""
+        del handle, reason
+        raise DelegateCapabilityError(delegate_id=self.id, capability="cancel")
+
+
+def check_capabilities(delegate: Delegate) -> None:
+    """Refuse a delegate that claims what it has no method for; for whoever wires delegates.
+
+    Raises DelegateCapabilityMismatchError, or UsageError where the id is no usable name.
+    """
+    if not isinstance(delegate.id, str) or not delegate.id:
+        msg = f"a delegate needs a non-empty string as its id; got {delegate.id!r}"
+        raise UsageError(msg)
+    for name in ("resume", "cancel"):
+        method = getattr(type(delegate), name, None)
+        missing = method is None or method is getattr(DispatchOnly, name)
+        if getattr(delegate.capabilities, name) and missing:
+            raise DelegateCapabilityMismatchError(delegate_id=delegate.id, capability=name)

@@ -1,0 +1,137 @@
+"""From evidence to outcome: one function an end, none of them asks anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+from a2a_delegate.errors import LostReplyError, PeerUnreachableError, TaskFailedError
+from a2a_delegate.lifecycle import answer
+from a2a_delegate.model.message import Message, Role
+from a2a_delegate.model.part import data_of
+from a2a_delegate.model.task import TaskState
+from a2a_delegate.outcome import (
+    AuthRequired,
+    Cancelled,
+    CancelReceipt,
+    Completed,
+    Effect,
+    Failed,
+    InputRequired,
+    Rejected,
+    TimedOut,
+    Unknown,
+)
+
+if TYPE_CHECKING:
+    from a2a_delegate.errors import DelegateError
+    from a2a_delegate.lifecycle.evidence import Evidence
+    from a2a_delegate.model.artifact import Artifact
+    from a2a_delegate.model.task import Task
+    from a2a_delegate.outcome import Attempt, DelegateResult, DelegationHandle
+
+
+class _Common(TypedDict):
+    delegate_id: str
+    effect: Effect
+    handle: DelegationHandle | None
+    attempts: tuple[Attempt, ...]
+    artifacts: tuple[Artifact, ...]
+    message: Message | None
+    late: bool
+
+
+def _common(seen: Evidence, *, late: bool = False) -> _Common:
+    task = seen.task
+    words = answer.words_of(task, ours=seen.ours.message_id) if task is not None else ()
+    # A later snapshot without artifacts takes nothing back (a purged task may carry none).
+    made = task.artifacts if task is not None else ()
+    return {
+        "delegate_id": seen.plan.delegate_id,
+        "effect": seen.effect,
+        "handle": seen.handle,
+        "attempts": tuple(seen.attempts),
+        "artifacts": made or tuple(seen.artifacts_seen.values()),
+        "message": seen.answer or (words[0] if words else None),
+        "late": late,
+    }
+
+
+def message_answer(seen: Evidence, message: Message) -> DelegateResult:
+    """Complete with a message, which is the whole answer."""
+    return Completed(
+        output=message.text or None,
+        data=data_of(message.parts),
+        **_common(seen, late=seen.cause is not None),
+    )
+
+
+def task_ended(seen: Evidence, task: Task) -> DelegateResult:
+    """Read a terminal task; after our own cancel, canceled is the receipt and no answer."""
+    state = task.status.state
+    common = _common(seen, late=seen.cause is not None)
+    ours = seen.ours.message_id
+    if state is TaskState.COMPLETED:
+        said = answer.text(task, ours=ours)
+        return Completed(output=said, data=answer.data(task, ours=ours), **common)
+    if state is TaskState.CANCELED:
+        if seen.cause is not None and seen.cancel_sent:
+            return stopped(seen, CancelReceipt.CONFIRMED)
+        return Cancelled(by="peer", **common)
+    words = answer.words_of(task, ours=ours)
+    said = (words[0].text if words else "") or (answer.text(task, ours=ours) or "")
+    error = TaskFailedError(task_id=task.id, state=state.value, text=said)
+    if state is TaskState.FAILED:
+        return Failed(error=error, **common)
+    if not seen.busy:
+        common["effect"] = Effect.NOT_STARTED
+    return Rejected(error=error, **common)
+
+
+def paused(seen: Evidence, task: Task) -> DelegateResult:
+    """Hand the peer's question to its caller; one without a message is empty."""
+    question = task.status.message or Message("", Role.AGENT, (), task_id=task.id)
+    if task.status.state is TaskState.INPUT_REQUIRED:
+        return InputRequired(question=question, **_common(seen))
+    return AuthRequired(question=question, **_common(seen))
+
+
+def stopped(seen: Evidence, receipt: CancelReceipt) -> DelegateResult:
+    """Let the cause decide: the task is known, and no answer came before the bound."""
+    cause = seen.cause
+    if cause is None or cause.by == "deadline":
+        before = seen.state_before_cancel or "unknown"
+        return TimedOut(last_state=before, receipt=receipt, **_common(seen))
+    return Cancelled(by=cause.by, reason=cause.reason, receipt=receipt, **_common(seen))
+
+
+def without_answer(seen: Evidence) -> DelegateResult:
+    """Let the last error and the effect decide: no task is known and none will be."""
+    cause = seen.cause
+    if cause is not None and cause.by != "deadline":
+        receipt = CancelReceipt.UNREACHED if seen.unproven else CancelReceipt.NOT_NEEDED
+        return Cancelled(by=cause.by, reason=cause.reason, receipt=receipt, **_common(seen))
+    if not seen.unproven:
+        if seen.fault is not None:
+            return Rejected(error=seen.fault.error, **_common(seen))
+        return Failed(error=seen.error or _never_left(seen), **_common(seen))
+    if seen.fault is not None:
+        return Failed(error=seen.fault.error, **_common(seen))
+    lost = LostReplyError(method="send", phase="deadline")
+    return unknown(seen, seen.error or lost)
+
+
+def unknown(seen: Evidence, cause: DelegateError) -> DelegateResult:
+    """Say that it was sent, and that no answer can be had."""
+    return Unknown(cause=cause, evidence=seen.reply_bytes, **_common(seen))
+
+
+def ambiguous(seen: Evidence, found: int) -> DelegateResult:
+    """Say that several tasks carry our message: none of them can be called ours."""
+    if seen.cause is not None and seen.cause.by != "deadline":
+        return without_answer(seen)
+    reason = f"{found} tasks at the peer carry this message"
+    return unknown(seen, LostReplyError(method="send", phase="read", reason=reason))
+
+
+def _never_left(seen: Evidence) -> PeerUnreachableError:
+    return PeerUnreachableError(phase="deadline", url=seen.route.intent.endpoint)

@@ -1,0 +1,394 @@
+"""The outcome of a delegation: one closed union that says what happened and what is not known.
+
+Match on the classes, or on `status`. Nine classes, and these fields in each of them:
+
+- `delegate_id`: who was asked;
+- `effect`: whether the work began at the peer, the fact that a repeat depends on;
+- `handle`: all that a later process needs to ask again; None exactly when no byte left;
+- `attempts`: the requests that were made, as evidence;
+- `artifacts`, `message`: what the peer made, and its last words;
+- `late`: the answer came after a cancel or a deadline, in the grace.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+
+import pydantic
+
+from a2a_delegate.errors import (
+    DelegateError,
+    DelegationCancelledError,
+    DelegationPausedError,
+    DelegationTimeoutError,
+    OutputMismatchError,
+    UnknownEffectError,
+    UsageError,
+    shown,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from a2a_delegate.model.artifact import Artifact
+    from a2a_delegate.model.json_value import JSON
+    from a2a_delegate.model.message import Message
+
+T = TypeVar("T")
+
+
+class Effect(StrEnum):
+    """Whether the peer began the work; `str()` is the word."""
+
+    NOT_STARTED = "not-started"
+    """Proven: no byte of the body left, or the peer refused before it began."""
+    MAY_HAVE_RUN = "may-have-run"
+    """Nobody can say."""
+    RAN = "ran"
+    """The peer began it."""
+
+
+class CancelReceipt(StrEnum):
+    """What became of our request to stop; `str()` is the word."""
+
+    NOT_NEEDED = "not-needed"
+    """Nothing was running that could have been stopped."""
+    CONFIRMED = "confirmed"
+    """The peer reports the task as canceled."""
+    REQUESTED = "requested"
+    """The peer took the request; the task had not ended when the bound passed."""
+    REFUSED = "refused"
+    """The peer says that it cannot stop the task, or does not know it."""
+    UNREACHED = "unreached"
+    """No answer to the request to stop, or no task id to stop by."""
+
+
+class AttemptOutcome(StrEnum):
+    """How one request ended; `str()` is the word."""
+
+    ANSWERED = "answered"
+    REFUSED = "refused"
+    NOT_SENT = "not-sent"
+    LOST = "lost"
+    NOT_UNDERSTOOD = "not-understood"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One request and how it ended.
+
+    `number` counts from 1 over all operations of the delegation; `started_at` is our clock in UTC;
+    `seconds` how long it took; `http_status` None where none came; `body_left` whether a byte of
+    the body was handed to the transport; `version` the protocol version that was spoken.
+    """
+
+    number: int
+    operation: str
+    started_at: datetime
+    seconds: float
+    http_status: int | None
+    outcome: AttemptOutcome
+    body_left: bool
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class DelegationHandle:
+    """All that another process needs to ask for this delegation again. No secret, no credential.
+
+    `body_digest` is the SHA-256 of the canonical message without its ids; `sent_at` our clock in
+    UTC, just before the first byte; `question_id` the message id of the question that is open.
+    """
+
+    delegate_id: str
+    endpoint: str
+    version: str
+    binding: str
+    message_id: str
+    body_digest: str
+    sent_at: datetime
+    context_id: str | None = None
+    task_id: str | None = None
+    question_id: str | None = None
+    tenant: str | None = None
+    principal: str | None = None
+
+    def to_json(self) -> str:
+        """Write the handle as one line of JSON; `from_json` reads it back unchanged."""
+        facts = {name: getattr(self, name) for name in self.__slots__}
+        facts["sent_at"] = self.sent_at.astimezone(UTC).isoformat()
+        return json.dumps({name: fact for name, fact in facts.items() if fact is not None})
+
+    @classmethod
+    def from_json(cls, text: str) -> DelegationHandle:
+        """Read a handle that `to_json` wrote. Raises UsageError for anything else."""
+        try:
+            return _HANDLE.validate_json(text, strict=False)
+        except (pydantic.ValidationError, ValueError) as problem:
+            if isinstance(problem, pydantic.ValidationError):
+                where = problem.errors(include_input=False, include_url=False)[0]
+                reason = f"{'.'.join(map(str, where['loc'])) or 'text'}: {where['msg']}"
+            else:
+                reason = str(problem)
+            msg = f"not a delegation handle ({shown(reason, 200)}); pass what to_json() returned"
+            raise UsageError(msg) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Outcome:
+    """The fields in common."""
+
+    delegate_id: str
+    effect: Effect
+    handle: DelegationHandle | None = None
+    attempts: tuple[Attempt, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
+    message: Message | None = None
+    late: bool = False
+
+    @property
+    def safe_to_retry(self) -> bool:
+        """Whether the same request may be sent anew without the work running twice."""
+        return self.effect is Effect.NOT_STARTED
+
+    def explain(self) -> str:
+        """Tell, one line a step, what was done and seen, and what the verdict rests on."""
+        return "\n".join(_explanation(self))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completed(_Outcome):
+    """The peer says that it is done.
+
+    `output` is the text of the answer, None where there is none; `data` the values of its data
+    parts.
+    """
+
+    status: Literal["completed"] = field(default="completed", init=False)
+    output: str | None = None
+    data: tuple[JSON, ...] = ()
+
+    def parse(self, model: type[T]) -> T:
+        """Validate the answer as `model`: a pydantic model or any type that pydantic knows.
+
+        The data parts are tried in order, then the output as JSON (also inside one code fence).
+        Raises OutputMismatchError with the problems of the first candidate.
+        """
+        adapter: pydantic.TypeAdapter[T] = pydantic.TypeAdapter(model)
+        name = getattr(model, "__name__", str(model))
+        first: pydantic.ValidationError | None = None
+        for candidate in _candidates(self.data, self.output):
+            try:
+                return adapter.validate_python(candidate)
+            except pydantic.ValidationError as problem:
+                first = first or problem
+        if first is None:
+            raise OutputMismatchError(model=name, problems=("it holds no JSON",))
+        problems = first.errors(include_input=False, include_url=False, include_context=False)
+        told = tuple(
+            f"{'.'.join(map(str, one['loc'])) or 'value'}: {one['msg']}" for one in problems
+        )
+        raise OutputMismatchError(model=name, problems=told) from None
+
+    def raise_for_status(self) -> Completed:
+        """Return this outcome: it is the good one."""
+        return self
+
+    def __str__(self) -> str:
+        """Say it in one sentence."""
+        return "completed: the peer says so"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed(_Outcome):
+    """The peer says that it failed, or answered with an error, or was never reached."""
+
+    status: Literal["failed"] = field(default="failed", init=False)
+    error: DelegateError
+
+    def raise_for_status(self) -> Completed:
+        """Raise `error`."""
+        raise self.error
+
+    def __str__(self) -> str:
+        """Say it in one sentence."""
+        return f"failed: {self.error}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rejected(_Outcome):
+    """The peer refused, before beginning where `effect` says not-started."""
+
+    status: Literal["rejected"] = field(default="rejected", init=False)
+    error: DelegateError
+
+    def raise_for_status(self) -> Completed:
+        """Raise `error`."""
+        raise self.error
+
+    def __str__(self) -> str:
+        """Say it in one sentence."""
+        return f"rejected: {self.error}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancelled(_Outcome):
+    """The caller, a sibling or the peer stopped it; `reason` is the caller's own object."""
+
+    status: Literal["cancelled"] = field(default="cancelled", init=False)
+    by: Literal["caller", "sibling", "peer"]
+    reason: object = None
+    receipt: CancelReceipt = CancelReceipt.NOT_NEEDED
+
+    def raise_for_status(self) -> Completed:
+        """Raise DelegationCancelledError."""
+        raise DelegationCancelledError(str(self), result=self)
+
+    def __str__(self) -> str:
+        """Say it in one sentence."""
+        return f"cancelled by the {self.by}; cancel at the peer: {self.receipt}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimedOut(_Outcome):
+    """The deadline passed with the task known and not ended.
+
+    `last_state` is the state before our cancel, in the peer's own word if it is no known one.
+    """
+
+    status: Literal["timed-out"] = field(default="timed-out", init=False)
+    last_state: str
+    receipt: CancelReceipt
+
+    def raise_for_status(self) -> Completed:
+        """Raise DelegationTimeoutError."""
+        raise DelegationTimeoutError(str(self), result=self)
+
+    def __str__(self) -> str:
+        """Say it in one sentence."""
+        return (
+            f"timed out while the task was {shown(self.last_state, 80)}; "
+            f"cancel at the peer: {self.receipt}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputRequired(_Outcome):
+    """The peer asks `question` and waits for the answer."""
+
+    status: Literal["input-required"] = field(default="input-required", init=False)
+    question: Message
+
+    def raise_for_status(self) -> Completed:
+        """Raise DelegationPausedError."""
+        raise DelegationPausedError(str(self), result=self)
+
+    def __str__(self) -> str:
+        """Say it in one sentence."""
+        return f"the peer asks: {shown(self.question)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthRequired(_Outcome):
+    """The peer needs credentials, which never go into a message; `question` says which."""
+
+    status: Literal["auth-required"] = field(default="auth-required", init=False)
+    question: Message
+
+    def raise_for_status(self) -> Completed:
+        """Raise DelegationPausedError."""
+        raise DelegationPausedError(str(self), result=self)
+
+    def __str__(self) -> str:
+        """Say it in one sentence."""
+        return f"the peer needs credentials: {shown(self.question)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running(_Outcome):
+    """The task goes on; only a look without waiting ends so."""
+
+    status: Literal["running"] = field(default="running", init=False)
+    last_state: str
+
+    def raise_for_status(self) -> Completed:
+        """Raise DelegationPausedError."""
+        raise DelegationPausedError(str(self), result=self)
+
+    def __str__(self) -> str:
+        """Say it in one sentence."""
+        return f"the task goes on: {shown(self.last_state, 80)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unknown(_Outcome):
+    """It was sent, and no answer can be had: it may have run.
+
+    `cause` says why no answer can be had; `evidence` is what came of the reply to the send, as
+    received and bounded; empty where no byte came.
+    """
+
+    status: Literal["unknown"] = field(default="unknown", init=False)
+    cause: DelegateError
+    evidence: bytes = field(default=b"", repr=False)
+
+    def raise_for_status(self) -> Completed:
+        """Raise UnknownEffectError from `cause`."""
+        raise UnknownEffectError(str(self), result=self) from self.cause
+
+    def __str__(self) -> str:
+        """Say it in one sentence."""
+        return f"unknown: {self.cause}"
+
+
+DelegateResult: TypeAlias = (
+    Completed
+    | Failed
+    | Rejected
+    | Cancelled
+    | TimedOut
+    | InputRequired
+    | AuthRequired
+    | Running
+    | Unknown
+)
+
+_HANDLE = pydantic.TypeAdapter(DelegationHandle)
+_FENCE = re.compile(r"\A\s*```(?:json)?[ \t]*\n(.*?)\n?\s*```\s*\Z", re.DOTALL | re.IGNORECASE)
+
+
+def _candidates(data: tuple[JSON, ...], output: str | None) -> Iterator[JSON]:
+    yield from data
+    if output is not None:
+        fenced = _FENCE.match(output)
+        try:
+            yield json.loads(fenced.group(1) if fenced else output)
+        except (ValueError, RecursionError):
+            return
+
+
+_PROOF = {
+    Effect.NOT_STARTED: "no byte of the request left, or the peer refused before it began",
+    Effect.MAY_HAVE_RUN: "the request left and nothing proves that it did not begin",
+    Effect.RAN: "the peer showed a task or a message of its own",
+}
+
+
+def _explanation(result: _Outcome) -> Iterator[str]:
+    for one in result.attempts:
+        status = "" if one.http_status is None else f", HTTP {one.http_status}"
+        body = "the body left" if one.body_left else "no byte left"
+        yield (
+            f"{one.started_at:%H:%M:%S.%f}  {one.number}. {one.operation} ({one.version}): "
+            f"{one.outcome}{status}, {body}, {one.seconds:.3f} s"
+        )
+    handle = result.handle
+    if handle is not None:
+        yield f"message {handle.message_id}, task {handle.task_id or 'not known'}"
+    yield str(result) + (" (late: after a cancel or a deadline)" if result.late else "")
+    yield f"effect: {result.effect} ({_PROOF[result.effect]})"

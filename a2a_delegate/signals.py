@@ -1,0 +1,152 @@
+"""Signals: frozen facts that observers are told, in order, while a delegation goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from a2a_delegate.errors import DelegateError
+    from a2a_delegate.model.artifact import Artifact
+    from a2a_delegate.model.message import Message
+    from a2a_delegate.outcome import Attempt, DelegateResult, DelegationHandle
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A delegation begins; told before its first byte leaves.
+
+    `handle` has no task id yet; it is None for work in this process.
+    """
+
+    handle: DelegationHandle | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The first byte of the message's body is handed to the transport."""
+
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class IdKnown:
+    """The peer's task id was seen; from now on the task can be asked for and cancelled."""
+
+    task_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class StateSeen:
+    """The task shows a state that it did not show before; `state` is the peer's word if unknown."""
+
+    task_id: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The peer tells, while it works, how it goes."""
+
+    task_id: str
+    message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactChunk:
+    """An artifact that is new, or that shows other content than before.
+
+    With `append` its parts go after those shown before; without, they replace them.
+    """
+
+    task_id: str
+    artifact: Artifact
+    append: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptFailed:
+    """A request ended without an answer that helps; what follows is told by the next signals."""
+
+    attempt: Attempt
+    error: DelegateError
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """The reply to the send was lost, and the task was found again."""
+
+    task_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSubstituted:
+    """The peer put the task under another context than ours, against 1.0 section 3.4.1."""
+
+    ours: str
+    theirs: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceFailed:
+    """An observer raised; it is told nothing more. `error` is what it raised."""
+
+    observer: object
+    error: Exception
+
+
+@dataclass(frozen=True, slots=True)
+class Downgraded:
+    """The peer refused a version and the older one is spoken from now on."""
+
+    refused: str
+    spoken: str
+
+
+@dataclass(frozen=True, slots=True)
+class CancelSent:
+    """The peer is asked to stop the task."""
+
+    task_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TransportStuck:
+    """A request ignored its cancellation and was left behind."""
+
+    operation: str
+
+
+@dataclass(frozen=True, slots=True)
+class TerminalChanged:
+    """The peer reports another end than the one it reported first; the first one stays."""
+
+    task_id: str
+    first: str
+    later: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The delegation has ended; nothing is told after this."""
+
+    result: DelegateResult
+
+
+Signal: TypeAlias = (
+    Intent
+    | Sent
+    | IdKnown
+    | StateSeen
+    | Progress
+    | ArtifactChunk
+    | AttemptFailed
+    | Recovered
+    | ContextSubstituted
+    | EvidenceFailed
+    | Downgraded
+    | CancelSent
+    | TransportStuck
+    | TerminalChanged
+    | Settled
+)
