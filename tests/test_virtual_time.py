@@ -72,11 +72,11 @@ async def test_a_loop_without_a_timer_waits_for_its_threads() -> None:
     assert started.is_set()
 
 
-@hypothesis.given(delay=st.floats(min_value=0.001, max_value=100 * DAY))
+@hypothesis.given(delay=st.floats(min_value=0.001, max_value=DAY))
 async def test_any_delay_is_slept_exactly(delay: float) -> None:
     start = anyio.current_time()
     await anyio.sleep(delay)
-    assert anyio.current_time() - start == pytest.approx(delay)
+    assert anyio.current_time() - start == pytest.approx(delay, abs=1e-6)
 
 
 def test_a_socket_that_is_ready_goes_before_the_jump() -> None:
