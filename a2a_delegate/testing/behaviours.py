@@ -1,0 +1,369 @@
+"""What a scripted peer can be told to do with one request.
+
+Every behaviour is a frozen value, so a script reads as a list of facts and can be compared, printed
+and generated. They differ in the one thing that a client has to get right, *how far the peer came*:
+
+=====================  ==========  ===========  =============================================
+behaviour              body read   work begun   what the client sees
+=====================  ==========  ===========  =============================================
+`RefuseConnection`     no          no           a connection that never came about
+`DropBeforeReading`    no          no           a connection lost as the request begins
+`DropWhileReading`     in part     no           a connection lost with the request under way
+`Redirect`             yes         no           a 3xx answer
+`Respond`, `RpcError`  yes         as told      this answer
+`Hang`                 yes         as told      nothing
+`DropAfterAccepting`   yes         yes          nothing, or the beginning of the reply
+`Endless`              yes         as told      a reply of any size
+the others             yes         yes          a reply that is late, false or changed
+=====================  ==========  ===========  =============================================
+
+`Delay` wraps any of them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import socket
+import ssl
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
+
+import httpx
+
+from a2a_delegate.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+JsonValue: TypeAlias = "dict[str, JsonValue] | list[JsonValue] | str | float | bool | None"
+
+
+class Operation(StrEnum):
+    """What a request asks for, whatever the version calls it; the key of a script."""
+
+    CARD = "card"
+    SEND = "send"
+    GET = "get"
+    LIST = "list"
+    CANCEL = "cancel"
+
+
+class Refusal(Enum):
+    """Where a connection fails. All of them come before the first byte of the request."""
+
+    DNS = (httpx.ConnectError, "[Errno -2] Name or service not known")
+    CONNECT = (httpx.ConnectError, "[Errno 111] Connection refused")
+    TLS = (httpx.ConnectError, "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed")
+    CONNECT_TIMEOUT = (httpx.ConnectTimeout, "")
+    POOL_TIMEOUT = (httpx.PoolTimeout, "")
+
+    def __init__(self, kind: type[httpx.TransportError], text: str) -> None:
+        self.kind = kind
+        self.text = text
+
+    def error(self, request: httpx.Request) -> httpx.TransportError:
+        """Make the exception that httpx raises for this; its cause is the operating system's."""
+        error = self.kind(self.text, request=request)
+        match self:
+            case Refusal.DNS:
+                error.__cause__ = socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+            case Refusal.CONNECT:
+                error.__cause__ = ConnectionRefusedError(111, "Connection refused")
+            case Refusal.TLS:
+                error.__cause__ = ssl.SSLCertVerificationError(1, self.text)
+            case Refusal.CONNECT_TIMEOUT | Refusal.POOL_TIMEOUT:
+                error.__cause__ = TimeoutError()
+        return error
+
+
+class Loss(Enum):
+    """How httpx reports a connection that is lost.
+
+    The word says nothing about what the peer did: each of these can follow a request that was
+    never read as well as one that was carried out.
+    """
+
+    DISCONNECTED = (httpx.RemoteProtocolError, "Server disconnected without sending a response.")
+    READ_ERROR = (httpx.ReadError, "")
+    READ_TIMEOUT = (httpx.ReadTimeout, "")
+    WRITE_ERROR = (httpx.WriteError, "")
+    WRITE_TIMEOUT = (httpx.WriteTimeout, "")
+
+    def __init__(self, kind: type[httpx.TransportError], text: str) -> None:
+        self.kind = kind
+        self.text = text
+
+    def error(self, request: httpx.Request) -> httpx.TransportError:
+        """Make the exception that httpx raises for this."""
+        return self.kind(self.text, request=request)
+
+
+@dataclass(frozen=True, slots=True)
+class Honest:
+    """Do the work and tell the truth: what every request gets that no script speaks of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """Let `seconds` of the event loop's clock pass, then behave as `then`.
+
+    The pause falls after the work was begun and just before the client would see something of it;
+    the reply is made before the pause, so it may be out of date when it comes. With
+    `before_reading` the pause falls before the first byte of the body is taken.
+    """
+
+    seconds: float
+    then: Behaviour = field(default_factory=Honest)
+    before_reading: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse a pause that is no finite number of seconds (`UsageError`)."""
+        if not (math.isfinite(self.seconds) and self.seconds >= 0):
+            raise UsageError(f"Delay needs a finite number of seconds from 0, not {self.seconds}")
+
+
+@dataclass(frozen=True, slots=True)
+class RefuseConnection:
+    """Never accept the connection: proof, for the client, that nothing ran."""
+
+    phase: Refusal = Refusal.CONNECT
+
+    def error(self, request: httpx.Request) -> httpx.TransportError:
+        """Make the exception that the client sees."""
+        return self.phase.error(request)
+
+
+@dataclass(frozen=True, slots=True)
+class DropBeforeReading:
+    """Accept the connection and lose it before a byte of the body is taken. Nothing ran."""
+
+    loss: Loss = Loss.DISCONNECTED
+
+    def error(self, request: httpx.Request) -> httpx.TransportError:
+        """Make the exception that the client sees."""
+        return self.loss.error(request)
+
+
+@dataclass(frozen=True, slots=True)
+class DropWhileReading:
+    """Take the first chunk of the body and lose the connection. Nothing ran; no client knows."""
+
+    loss: Loss = Loss.WRITE_ERROR
+
+    def error(self, request: httpx.Request) -> httpx.TransportError:
+        """Make the exception that the client sees."""
+        return self.loss.error(request)
+
+
+@dataclass(frozen=True, slots=True)
+class DropAfterAccepting:
+    """Begin the work, then lose the connection after `bytes_sent` bytes of the honest reply's body.
+
+    With 0 nothing is sent, not even a status line, unless `headers_sent`. From the length of the
+    whole reply on, nothing is cut.
+    """
+
+    bytes_sent: int = 0
+    headers_sent: bool = field(default=False, kw_only=True)
+    loss: Loss = field(default=Loss.DISCONNECTED, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse a negative length (`UsageError`)."""
+        if self.bytes_sent < 0:
+            raise UsageError(f"bytes_sent counts from 0, not {self.bytes_sent}")
+
+
+@dataclass(frozen=True, slots=True)
+class Respond:
+    """Answer with this status, these headers and this body, instead of the honest reply.
+
+    `body` is sent as it is when bytes, as UTF-8 when text, and as JSON otherwise. `accepts` says
+    whether the work was begun first.
+    """
+
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | JsonValue = b""
+    accepts: bool = field(default=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse what is no final HTTP status, and freeze the headers (`UsageError`)."""
+        if not 200 <= self.status <= 599:  # noqa: PLR2004 - the range of final statuses, RFC 9110 15
+            raise UsageError(f"a final HTTP status is between 200 and 599, not {self.status}")
+        object.__setattr__(self, "headers", MappingProxyType(dict(self.headers)))
+
+    @property
+    def content(self) -> bytes:
+        """The body as bytes."""
+        match self.body:
+            case bytes():
+                return self.body
+            case str():
+                return self.body.encode()
+            case _:
+                return json.dumps(self.body).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class RpcError:
+    """Answer with this JSON-RPC error object, under the request's id or none (`with_id=False`).
+
+    `accepts` says whether the work was begun first, as when an agent raises after its effect.
+    """
+
+    code: int
+    message: str = ""
+    data: JsonValue = None
+    status: int = field(default=200, kw_only=True)
+    accepts: bool = field(default=False, kw_only=True)
+    with_id: bool = field(default=True, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class WrongId:
+    """Give the honest reply under the id of some other request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hang:
+    """Read the request and never answer it.
+
+    `accepts` says whether the work was begun. A `deaf` one does not even end when the request is
+    cancelled, as some transports do not. `ScriptedPeer.release` ends both kinds: an accepted
+    request is then answered, any other one loses its connection.
+    """
+
+    accepts: bool = True
+    deaf: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OtherTask:
+    """Answer a get with the body of another task, one that nobody asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class LyingCancel:
+    """Answer a cancel with a canceled task, while the work goes on to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedCancel:
+    """Refuse a cancel (-32002), while the work goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoredCancel:
+    """Answer a cancel with the task as it is, and do nothing about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownState:
+    """Give the honest reply, with every task in it in the state `word`."""
+
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class Endless:
+    """Stream a reply body of `size` bytes: the honest reply, filled up with blanks.
+
+    What follows the honest reply is white space, so a client that takes `size` bytes understands
+    it. With `accepts=False` there is nothing but blanks. No length is announced.
+    """
+
+    size: int
+    accepts: bool = field(default=True, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse a negative size (`UsageError`)."""
+        if self.size < 0:
+            raise UsageError(f"size counts bytes from 0, not {self.size}")
+
+
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """Send the client elsewhere, without doing anything."""
+
+    status: int
+    location: str
+
+    def __post_init__(self) -> None:
+        """Refuse a status that is no redirect (`UsageError`)."""
+        if not 300 <= self.status <= 399:  # noqa: PLR2004 - RFC 9110 15.4
+            raise UsageError(f"a redirect has a status from 300 to 399, not {self.status}")
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """Give the honest reply after `change`, a function of its parsed JSON body.
+
+    For lies that have no name here: `Rewrite(lambda reply: {**reply, "jsonrpc": "1.0"})`.
+    """
+
+    change: Callable[[dict[str, JsonValue]], JsonValue]
+
+
+Act: TypeAlias = (
+    Honest
+    | RefuseConnection
+    | DropBeforeReading
+    | DropWhileReading
+    | DropAfterAccepting
+    | Respond
+    | RpcError
+    | WrongId
+    | Hang
+    | OtherTask
+    | LyingCancel
+    | RefusedCancel
+    | IgnoredCancel
+    | UnknownState
+    | Endless
+    | Redirect
+    | Rewrite
+)
+"""What can be done with a request, at once."""
+
+Behaviour: TypeAlias = Act | Delay
+"""Everything that a script may hold."""
+
+Unread: TypeAlias = RefuseConnection | DropBeforeReading
+"""The acts that come before the first byte of the body is taken."""
+
+_ONLY_FOR: Mapping[type, frozenset[Operation]] = {
+    OtherTask: frozenset({Operation.GET}),
+    LyingCancel: frozenset({Operation.CANCEL}),
+    RefusedCancel: frozenset({Operation.CANCEL}),
+    IgnoredCancel: frozenset({Operation.CANCEL}),
+    RpcError: frozenset(Operation) - {Operation.CARD},
+    WrongId: frozenset(Operation) - {Operation.CARD},
+    UnknownState: frozenset(Operation) - {Operation.CARD},
+}
+
+
+def core(behaviour: Behaviour) -> Act:
+    """Take the delays off: what is done once they are over."""
+    while isinstance(behaviour, Delay):
+        behaviour = behaviour.then
+    return behaviour
+
+
+def acts_before_reading(behaviour: Behaviour) -> bool:
+    """Say whether this one acts before the body is taken, so that the body cannot name it."""
+    while isinstance(behaviour, Delay):
+        if behaviour.before_reading:
+            return True
+        behaviour = behaviour.then
+    return isinstance(behaviour, Unread)
+
+
+def check(operation: Operation, behaviour: Behaviour) -> None:
+    """Refuse a behaviour that means nothing for this operation (`UsageError`)."""
+    allowed = _ONLY_FOR.get(type(core(behaviour)))
+    if allowed is not None and operation not in allowed:
+        name = type(core(behaviour)).__name__
+        raise UsageError(f"{name} is for {', '.join(sorted(allowed))}, not for {operation}")
