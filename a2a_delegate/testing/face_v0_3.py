@@ -1,0 +1,259 @@
+"""A2A 0.3 over JSON-RPC as a2a-sdk 0.3 serves it.
+
+Stricter than that in one thing: a message or a part without its `kind` is refused, as the JS
+server does, because the specification requires it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, ClassVar
+
+from a2a_delegate.testing.behaviours import Operation
+from a2a_delegate.testing.requests import (
+    NO_PUSH,
+    Fault,
+    Objection,
+    RefusedError,
+    SendParams,
+    TaskParams,
+    missing,
+    take_flag,
+    take_list,
+    take_metadata,
+    take_number,
+    take_object,
+    take_text,
+    take_texts,
+    wrong,
+)
+from a2a_delegate.testing.work import (
+    Artifact,
+    DataPart,
+    FilePart,
+    Message,
+    Part,
+    TextPart,
+    View,
+    WorkState,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from a2a_delegate.testing.clock import PeerClock
+    from a2a_delegate.testing.face import Json, Listing
+
+_VERSION = re.compile(r"0(\.\d+)*", re.ASCII)
+
+
+class FaceV03:
+    """A2A 0.3; it cannot list."""
+
+    version = "0.3"
+    methods: ClassVar[Mapping[str, Operation]] = {
+        "message/send": Operation.SEND,
+        "tasks/get": Operation.GET,
+        "tasks/list": Operation.LIST,
+        "tasks/cancel": Operation.CANCEL,
+    }
+    unsupported: ClassVar[Mapping[str, tuple[Fault, str]]] = {
+        "message/stream": (Fault.UNSUPPORTED_OPERATION, "This agent does not stream"),
+        "tasks/resubscribe": (Fault.UNSUPPORTED_OPERATION, "This agent does not stream"),
+        "tasks/pushNotificationConfig/set": NO_PUSH,
+        "tasks/pushNotificationConfig/get": NO_PUSH,
+        "tasks/pushNotificationConfig/list": NO_PUSH,
+        "tasks/pushNotificationConfig/delete": NO_PUSH,
+        "agent/getAuthenticatedExtendedCard": (
+            Fault.INTERNAL,
+            "Authenticated card not supported",
+        ),
+    }
+    listing: Listing | None = None
+    states: ClassVar[Mapping[WorkState, str]] = {state: state.value for state in WorkState}
+    objections: ClassVar[Mapping[Objection, tuple[Fault, str]]] = {
+        Objection.FINISHED: (Fault.INVALID_PARAMS, "Task {task} is in terminal state: {state}"),
+        Objection.NOT_CANCELABLE: (
+            Fault.TASK_NOT_CANCELABLE,
+            "Task cannot be canceled - current state: TaskState.{state}",
+        ),
+        Objection.UNKNOWN: (Fault.TASK_NOT_FOUND, "Task not found"),
+        Objection.UNKNOWN_TO_SEND: (
+            Fault.TASK_NOT_FOUND,
+            "Task {task} was specified but does not exist",
+        ),
+        Objection.OTHER_CONTEXT: (Fault.INVALID_PARAMS, "bad context id"),
+        Objection.NO_CONTEXT: (Fault.INVALID_PARAMS, "bad context id"),
+    }
+
+    def __init__(self, clock: PeerClock) -> None:
+        self._clock = clock
+
+    def check_header(self, value: str, *, alone: bool) -> None:
+        """Take any header when alone; beside 1.0 only 0.x or none, as a2a-sdk's adapter does."""
+        if not alone and value and not _VERSION.fullmatch(value):
+            raise RefusedError(
+                Fault.INTERNAL,
+                f"A2A version '{value}' is not supported by this handler. Expected version '0.3'.",
+            )
+
+    def read_send(self, params: Json) -> SendParams:
+        """Read MessageSendParams; a send that does not say blocks, as servers of 0.3 do."""
+        if params.get("message") is None:
+            raise missing("message")
+        message = _read_message(take_object(params["message"], "message"))
+        configuration = take_object(params.get("configuration") or {}, "configuration")
+        blocking = take_flag(configuration, "blocking", "configuration.blocking", default=True)
+        length = take_number(configuration, "historyLength", "configuration.historyLength")
+        return SendParams(message, immediate=not blocking, history_length=length)
+
+    def read_task(self, params: Json) -> TaskParams:
+        """Read TaskQueryParams or TaskIdParams."""
+        task_id = take_text(params, "id", "id", required=True)
+        return TaskParams(task_id, take_number(params, "historyLength", "historyLength"))
+
+    def sent(self, outcome: View | Message, history_length: int | None) -> Json:
+        """Write a Task or a Message, told apart by `kind`."""
+        if isinstance(outcome, Message):
+            return _message(outcome)
+        return self.task(outcome, history_length)
+
+    def task(self, view: View, history_length: int | None) -> Json:
+        """Write a Task; a history length of 0 shows all of it, as servers of 0.3 do."""
+        status: Json = {"state": self.states[view.state]}
+        if view.message is not None:
+            status["message"] = _message(view.message)
+        if view.since is not None:
+            status["timestamp"] = self._clock.time_of_day(view.since).isoformat(
+                timespec="microseconds"
+            )
+        history = view.history
+        if history_length is not None and history_length > 0:
+            history = history[-history_length:]
+        task: Json = {}
+        if view.artifacts:
+            task["artifacts"] = [_artifact(artifact) for artifact in view.artifacts]
+        task["contextId"] = view.context_id
+        if history:
+            task["history"] = [_message(message) for message in history]
+        return {**task, "id": view.task_id, "kind": "task", "status": status}
+
+    def reply(self, request_id: object, result: object) -> Json:
+        """Write the envelope of a result."""
+        return {"id": request_id, "jsonrpc": "2.0", "result": result}
+
+    def refusal(self, request_id: object, error: RefusedError) -> Json:
+        """Write the envelope of an error; a null id is left out."""
+        body: Json = {"code": error.fault.code, "message": error.text}
+        if error.field:
+            loc = ["params", *error.field.split(".")]
+            body["data"] = [{"type": "value_error", "loc": loc, "msg": error.problem}]
+            body["message"] = "Invalid parameters"
+        envelope: Json = {"error": body}
+        if request_id is not None:
+            envelope["id"] = request_id
+        return {**envelope, "jsonrpc": "2.0"}
+
+
+def _read_message(value: Json) -> Message:
+    message_id = take_text(value, "messageId", "message.messageId", required=True)
+    role = value.get("role")
+    if role not in {"user", "agent"}:
+        raise wrong("message.role", "Input should be 'agent' or 'user'")
+    if value.get("kind") != "message":
+        raise wrong("message.kind", "Input should be 'message'")
+    parts = value.get("parts")
+    if parts is None:
+        raise missing("message.parts")
+    return Message(
+        message_id,
+        tuple(
+            _read_part(take_object(part, "message.parts"))
+            for part in take_list(parts, "message.parts")
+        ),
+        take_text(value, "contextId", "message.contextId") or None,
+        take_text(value, "taskId", "message.taskId") or None,
+        by_agent=role == "agent",
+        metadata=take_metadata(value, "message.metadata"),
+        extensions=take_texts(value, "extensions", "message.extensions"),
+        reference_task_ids=take_texts(value, "referenceTaskIds", "message.referenceTaskIds"),
+    )
+
+
+def _read_part(value: Json) -> Part:
+    metadata = take_metadata(value, "message.parts.metadata")
+    match value:
+        case {"kind": "text", "text": str(text)}:
+            return TextPart(text, metadata)
+        case {"kind": "data", "data": dict(data)}:
+            return DataPart(data, "", metadata)
+        case {"kind": "file"}:
+            return _read_file(take_object(value.get("file"), "message.parts.file"), metadata)
+        case _:
+            raise wrong("message.parts", "Input should be a part of kind text, data or file")
+
+
+def _read_file(file: Json, metadata: Json | None) -> FilePart:
+    content = take_text(file, "bytes", "message.parts.file.bytes") or None
+    url = take_text(file, "uri", "message.parts.file.uri") or None
+    if (content is None) == (url is None):
+        raise wrong("message.parts.file", "A file has either bytes or a uri.")
+    name = take_text(file, "name", "message.parts.file.name")
+    media_type = take_text(file, "mimeType", "message.parts.file.mimeType")
+    return FilePart(content, url, name, media_type, metadata)
+
+
+def _message(message: Message) -> Json:
+    value: Json = {}
+    if message.context_id is not None:
+        value["contextId"] = message.context_id
+    if message.extensions:
+        value["extensions"] = list(message.extensions)
+    value["kind"] = "message"
+    value["messageId"] = message.message_id
+    if message.metadata is not None:
+        value["metadata"] = dict(message.metadata)
+    value["parts"] = [_part(part) for part in message.parts]
+    if message.reference_task_ids:
+        value["referenceTaskIds"] = list(message.reference_task_ids)
+    value["role"] = "agent" if message.by_agent else "user"
+    if message.task_id is not None:
+        value["taskId"] = message.task_id
+    return value
+
+
+def _part(part: Part) -> Json:
+    value: Json
+    match part:
+        case TextPart(text=text):
+            value = {"kind": "text", "text": text}
+        case DataPart(data=dict(data)):
+            value = {"data": data, "kind": "data"}
+        case DataPart(data=data):  # only objects travel in 0.3; a2a-sdk wraps the others so
+            value = {"data": {"value": data}, "kind": "data"}
+        case FilePart():
+            value = {"file": _file(part), "kind": "file"}
+    if part.metadata is not None:
+        value["metadata"] = dict(part.metadata)
+    return value
+
+
+def _file(part: FilePart) -> Json:
+    file: Json = {}
+    if part.base64 is not None:
+        file["bytes"] = part.base64
+    if part.media_type:
+        file["mimeType"] = part.media_type
+    if part.filename:
+        file["name"] = part.filename
+    if part.url is not None:
+        file["uri"] = part.url
+    return file
+
+
+def _artifact(artifact: Artifact) -> Json:
+    return {
+        "artifactId": artifact.artifact_id,
+        "name": artifact.name,
+        "parts": [_part(part) for part in artifact.parts],
+    }
