@@ -1,0 +1,67 @@
+"""From the bytes of a JSON-RPC request to the call in it, in whichever version it was made.
+
+The version is that of the method's name, as in a2a-sdk: 1.0 and 0.3 share no name, so one URL can
+serve both. Any bytes are answered with an error object; nothing that a client sends raises more.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from a2a_delegate.testing.requests import Fault, RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from a2a_delegate.testing.behaviours import Operation
+    from a2a_delegate.testing.face import Face
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request with a method that the peer knows; its parameters may still be anything."""
+
+    request_id: str | int | None
+    face: Face
+    method: str
+    operation: Operation | None
+    params: object
+
+
+class UnreadableError(Exception):
+    """The bytes are no request; `refusal` is to be answered under `request_id`."""
+
+    def __init__(self, refusal: RefusedError, request_id: str | int | None = None) -> None:
+        super().__init__(refusal.text)
+        self.refusal = refusal
+        self.request_id = request_id
+
+
+def parse(body: bytes, faces: Sequence[Face]) -> Call:
+    """Return the call that `body` holds. Raises UnreadableError, and nothing else."""
+    try:
+        request = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableError(RefusedError(Fault.PARSE, str(error))) from None
+    if not isinstance(request, dict):
+        text = "Batch requests are not supported"
+        raise _invalid(text if request and isinstance(request, list) else "Invalid Request")
+    request_id = request.get("id")
+    if isinstance(request_id, bool) or not isinstance(request_id, str | int | None):
+        raise _invalid("Invalid request: id must be a string, integer, or null")
+    if request.get("jsonrpc") != "2.0":
+        raise _invalid("Invalid request: 'jsonrpc' must be exactly '2.0'", request_id)
+    method = request.get("method")
+    if not isinstance(method, str):
+        raise _invalid("Invalid Request", request_id)
+    for face in faces:
+        if method in face.methods or method in face.unsupported:
+            operation = face.methods.get(method)
+            return Call(request_id, face, method, operation, request.get("params", {}))
+    raise UnreadableError(RefusedError(Fault.METHOD_NOT_FOUND, "Method not found"), request_id)
+
+
+def _invalid(text: str, request_id: str | int | None = None) -> UnreadableError:
+    return UnreadableError(RefusedError(Fault.INVALID_REQUEST, text), request_id)

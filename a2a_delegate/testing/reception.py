@@ -1,0 +1,205 @@
+"""What the peer does about each operation, and what it answers; still without HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from a2a_delegate.testing.behaviours import (
+    IgnoredCancel,
+    LyingCancel,
+    Operation,
+    OtherTask,
+    RefusedCancel,
+)
+from a2a_delegate.testing.envelope import UnreadableError, parse
+from a2a_delegate.testing.pages import select
+from a2a_delegate.testing.requests import Fault, Objection, RefusedError
+from a2a_delegate.testing.work import Artifact, Message, Task, TextPart, View, WorkState
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from a2a_delegate.testing.agent import Agent
+    from a2a_delegate.testing.behaviours import Behaviour
+    from a2a_delegate.testing.clock import PeerClock
+    from a2a_delegate.testing.envelope import Call
+    from a2a_delegate.testing.face import Face, Json, Listing
+
+Render: TypeAlias = Callable[[], dict[str, object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was made of a request: how to write the reply, and the task that it has to wait for."""
+
+    render: Render
+    blocks_on: Task | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContextRules:
+    """What a peer makes of a context id that the client invented (A2A 1.0 section 3.4.1)."""
+
+    keeps: bool
+    refuses: bool
+
+
+class Reception:
+    """Reads requests, in all versions of the peer, and lets the agent act on them."""
+
+    def __init__(
+        self, faces: Sequence[Face], agent: Agent, clock: PeerClock, contexts: ContextRules
+    ) -> None:
+        self._faces = faces
+        self._agent = agent
+        self._clock = clock
+        self._contexts = contexts
+
+    def identify(self, body: bytes) -> tuple[Operation | None, str | None]:
+        """Say which operation a body asks for, and in which version; nothing is done."""
+        try:
+            call = parse(body, self._faces)
+        except UnreadableError:
+            return None, None
+        return call.operation, call.face.version
+
+    def accept(self, body: bytes, version_header: str, manner: Behaviour) -> Answer:
+        """Do what a request asks, in the manner of a behaviour that is about one operation."""
+        try:
+            call = parse(body, self._faces)
+        except UnreadableError as error:
+            return _fixed(self._faces[0].refusal(error.request_id, error.refusal))
+        try:
+            return self._carry_out(call, version_header, manner)
+        except RefusedError as error:
+            return _fixed(call.face.refusal(call.request_id, error))
+
+    def _carry_out(self, call: Call, version_header: str, manner: Behaviour) -> Answer:
+        face = call.face
+        # Every method of 0.3 requires an id (a2a-sdk 0.3); 1.0 carries out a notification too.
+        if face.version == "0.3" and call.request_id is None:
+            raise RefusedError(Fault.INVALID_PARAMS, "", field="id", problem="Field required")
+        face.check_header(version_header, alone=len(self._faces) == 1)
+        if not isinstance(call.params, dict):
+            problem = "params must be an object"
+            raise RefusedError(Fault.INVALID_PARAMS, "Invalid params", problem=problem)
+        match call.operation:
+            case Operation.SEND:
+                return self._send(call, call.params)
+            case Operation.GET:
+                return self._get(call, call.params, manner)
+            case Operation.LIST if face.listing is not None:
+                return self._list(call, call.params, face.listing)
+            case Operation.CANCEL:
+                return self._cancel(call, call.params, manner)
+            case _:
+                not_found = Fault.METHOD_NOT_FOUND, "Method not found"
+                raise RefusedError(*face.unsupported.get(call.method, not_found))
+
+    def _send(self, call: Call, params: Json) -> Answer:
+        face = call.face
+        sent = face.read_send(params)
+        message, now = sent.message, self._clock.now()
+        is_new = False
+        outcome = self._agent.repeated(message)
+        if outcome is None and message.task_id is not None:
+            task = self._open_task(face, message, message.task_id, now)
+            outcome = self._agent.follow_up(task, message, now)
+        elif outcome is None:
+            outcome = self._agent.begin(message, self._context(face, message), now)
+            is_new = True
+        if isinstance(outcome, Message):
+            return _fixed(face.reply(call.request_id, face.sent(outcome, None)))
+        task = outcome
+
+        def write(view: View) -> Json:
+            return face.reply(call.request_id, face.sent(view, sent.history_length))
+
+        view = task.view(now)
+        if sent.immediate:
+            return _fixed(write(view if view.state.is_settled or not is_new else task.opening()))
+        return Answer(lambda: write(task.view(self._clock.now())), blocks_on=task)
+
+    def _open_task(self, face: Face, message: Message, task_id: str, now: float) -> Task:
+        task = self._agent.tasks.get(task_id)
+        if task is None:
+            raise _objection(face, Objection.UNKNOWN_TO_SEND, task_id=task_id)
+        view = task.view(now)
+        if message.context_id not in {None, view.context_id}:
+            raise _objection(face, Objection.OTHER_CONTEXT, view, theirs=message.context_id)
+        if view.state.is_terminal:
+            raise _objection(face, Objection.FINISHED, view)
+        return task
+
+    def _context(self, face: Face, message: Message) -> str:
+        if message.context_id is not None:
+            if self._contexts.refuses:
+                raise _objection(face, Objection.NO_CONTEXT, theirs=message.context_id)
+            if self._contexts.keeps:
+                return message.context_id
+        return self._agent.ids.context()
+
+    def _task(self, face: Face, task_id: str) -> Task:
+        task = self._agent.tasks.get(task_id)
+        if task is None:
+            raise _objection(face, Objection.UNKNOWN, task_id=task_id)
+        return task
+
+    def _get(self, call: Call, params: Json, manner: Behaviour) -> Answer:
+        asked = call.face.read_task(params)
+        task = self._task(call.face, asked.task_id)
+        now = self._clock.now()
+        view = self._foreign(task, now) if isinstance(manner, OtherTask) else task.view(now)
+        return _fixed(call.face.reply(call.request_id, call.face.task(view, asked.history_length)))
+
+    def _foreign(self, task: Task, now: float) -> View:
+        for other in reversed(self._agent.tasks.values()):
+            if other is not task:
+                return other.view(now)
+        ids = self._agent.ids
+        artifact = Artifact(ids.artifact(), "result", (TextPart("result for somebody else"),))
+        state = WorkState.COMPLETED
+        return View(ids.task(), ids.context(), state, now, None, (), (artifact,))
+
+    def _list(self, call: Call, params: Json, listing: Listing) -> Answer:
+        asked = listing.read_list(params)
+        views, total, token = select(self._agent.tasks.values(), asked, self._clock)
+        page = listing.page(views, asked, total=total, token=token)
+        return _fixed(call.face.reply(call.request_id, page))
+
+    def _cancel(self, call: Call, params: Json, manner: Behaviour) -> Answer:
+        face = call.face
+        task = self._task(face, face.read_task(params).task_id)
+        task.cancel_requests += 1
+        now = self._clock.now()
+        view = task.view(now)
+        if isinstance(manner, LyingCancel):
+            view = replace(view, state=WorkState.CANCELED, since=now, message=None)
+        elif isinstance(manner, RefusedCancel) or view.state.is_terminal:
+            raise _objection(face, Objection.NOT_CANCELABLE, view)
+        elif not isinstance(manner, IgnoredCancel):
+            self._agent.cancel(task, now)
+            view = task.view(now)
+        return _fixed(face.reply(call.request_id, face.task(view, None)))
+
+
+def _fixed(reply: Json) -> Answer:
+    return Answer(lambda: reply)
+
+
+def _objection(
+    face: Face,
+    objection: Objection,
+    view: View | None = None,
+    *,
+    task_id: str = "",
+    theirs: str | None = None,
+) -> RefusedError:
+    fault, words = face.objections[objection]
+    facts = {"task": task_id, "state": "", "context": "", "theirs": theirs}
+    if view is not None:
+        state = face.states[view.state]
+        facts |= {"task": view.task_id, "state": state, "context": view.context_id}
+    return RefusedError(fault, words.format_map(facts))
