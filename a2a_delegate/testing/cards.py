@@ -1,0 +1,74 @@
+"""The card of a scripted peer, in the shape of its versions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from a2a_delegate.testing.face import Json
+
+CARD_PATH = "/.well-known/agent-card.json"
+"""Where a card of 0.3 and 1.0 stands, on the peer's origin."""
+
+
+def card(versions: Sequence[str], *, url: str, name: str, tenant: str | None) -> Json:
+    """Write the card: of 1.0, of 0.3, or both shapes in one as a2a-sdk 1.3 blends them."""
+    if list(versions) == ["0.3"]:
+        interface = {"transport": "JSONRPC", "url": url}
+        return _common(name) | _v0_3(url, "0.3.0") | {"additionalInterfaces": [interface]}
+    blended: Json = _common(name)
+    blended["supportedInterfaces"] = [_interface(version, url, tenant) for version in versions]
+    if "0.3" in versions:
+        blended |= _v0_3(url, "0.3")
+    return blended
+
+
+def etag(content: bytes) -> str:
+    """Make the weak validator that a2a-sdk sends with its cards."""
+    return f'W/"{hashlib.sha256(content).hexdigest()}"'
+
+
+def matches(if_none_match: str, tag: str) -> bool:
+    """Say whether a conditional request names this card (RFC 9110 13.1.2: weak comparison)."""
+    named = {value.strip().removeprefix("W/") for value in if_none_match.split(",")}
+    return "*" in named or tag.removeprefix("W/") in named
+
+
+def to_bytes(value: object) -> bytes:
+    """Write JSON as servers do: compact, and in UTF-8 rather than escaped."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    # A lone surrogate came in escaped and has no UTF-8 of its own: `\\ud800` is its JSON again.
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _common(name: str) -> Json:
+    return {
+        "name": name,
+        "description": "A scripted peer of a2a_delegate.testing",
+        "version": "1.0.0",
+        "capabilities": {"streaming": False, "pushNotifications": False},
+        "defaultInputModes": ["text/plain"],
+        "defaultOutputModes": ["text/plain", "application/json"],
+        "skills": [
+            {
+                "id": "scripted",
+                "name": "Scripted work",
+                "description": "Does what the first word of the message says",
+                "tags": ["test"],
+                "examples": ["slow 3"],
+            }
+        ],
+    }
+
+
+def _interface(version: str, url: str, tenant: str | None) -> Json:
+    interface: Json = {"url": url, "protocolBinding": "JSONRPC", "protocolVersion": version}
+    return interface if tenant is None or version == "0.3" else {**interface, "tenant": tenant}
+
+
+def _v0_3(url: str, version: str) -> Json:
+    return {"url": url, "preferredTransport": "JSONRPC", "protocolVersion": version}
