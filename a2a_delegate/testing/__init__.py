@@ -1,0 +1,71 @@
+"""Twins for tests: a peer that misbehaves on demand and knows what really happened.
+
+An orchestrator is only as good as what it does when a peer is slow, silent, lying or gone. Here is
+such a peer, in the same process, on the event loop's own clock::
+
+    from a2a_delegate.testing import DropAfterAccepting, Operation, ScriptedPeer
+
+    peer = ScriptedPeer()
+    peer.script(Operation.SEND, DropAfterAccepting())
+    async with peer.client() as client:
+        ...  # let your orchestrator delegate to https://peer.example over this client
+    assert peer.truth.sends == 1, "it sent the work a second time, and it ran twice"
+"""
+
+from a2a_delegate.testing.behaviours import (
+    Behaviour,
+    Delay,
+    DropAfterAccepting,
+    DropBeforeReading,
+    DropWhileReading,
+    Endless,
+    Hang,
+    Honest,
+    IgnoredCancel,
+    Loss,
+    LyingCancel,
+    Operation,
+    OtherTask,
+    Redirect,
+    Refusal,
+    RefuseConnection,
+    RefusedCancel,
+    Respond,
+    Rewrite,
+    RpcError,
+    UnknownState,
+    WrongId,
+)
+from a2a_delegate.testing.peer import ScriptedPeer
+from a2a_delegate.testing.truth import GroundTruth, RequestFact, TaskFact
+from a2a_delegate.testing.work import WorkState
+
+__all__ = [
+    "Behaviour",
+    "Delay",
+    "DropAfterAccepting",
+    "DropBeforeReading",
+    "DropWhileReading",
+    "Endless",
+    "GroundTruth",
+    "Hang",
+    "Honest",
+    "IgnoredCancel",
+    "Loss",
+    "LyingCancel",
+    "Operation",
+    "OtherTask",
+    "Redirect",
+    "Refusal",
+    "RefuseConnection",
+    "RefusedCancel",
+    "RequestFact",
+    "Respond",
+    "Rewrite",
+    "RpcError",
+    "ScriptedPeer",
+    "TaskFact",
+    "UnknownState",
+    "WorkState",
+    "WrongId",
+]

@@ -1,0 +1,174 @@
+"""The scripted peer: a remote A2A agent in this process that misbehaves on demand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import httpx
+
+from a2a_delegate.errors import UsageError
+from a2a_delegate.testing.agent import Agent
+from a2a_delegate.testing.cards import card
+from a2a_delegate.testing.clock import PeerClock
+from a2a_delegate.testing.exchange import Backstage
+from a2a_delegate.testing.face_v0_3 import FaceV03
+from a2a_delegate.testing.face_v1_0 import FaceV10
+from a2a_delegate.testing.reception import ContextRules, Reception
+from a2a_delegate.testing.script import Script
+from a2a_delegate.testing.transport import ScriptedTransport
+from a2a_delegate.testing.truth import GroundTruth
+from a2a_delegate.testing.work import WorkState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from a2a_delegate.testing.behaviours import Behaviour, Operation
+    from a2a_delegate.testing.face import Face, Json
+
+VERSIONS: Final = ("1.0", "0.3")
+"""The versions that a scripted peer can speak."""
+
+
+class ScriptedPeer:
+    """A twin of a remote A2A agent: honest until told otherwise, and it knows what really ran.
+
+    ::
+
+        peer = ScriptedPeer()
+        peer.script(Operation.SEND, DropAfterAccepting())   # the first send: the reply is lost
+        async with peer.client() as client:
+            ...                                             # delegate over this client
+        assert peer.truth.runs[message_id] == 1             # whatever the client made of it
+
+    What the agent does is said by the first word of the message: `slow 3`, `ask`, `fail`; the
+    list is in `a2a_delegate.testing.agent`. Time is the event loop's, so a virtual clock moves it.
+    Work does not stop when its request is cancelled. A peer belongs to the one event loop in
+    which it is used, and is not for threads.
+
+    Options, beside the `url` of its endpoint and its `name`:
+
+    - `versions`: "1.0", "0.3" or both, in the order of the card; both share the one URL, as
+      a2a-sdk serves them.
+    - `recognises_repeats`: the same message id a second time gets the first one's task and runs
+      nothing. No server known does; the default runs it twice.
+    - `lists`: whether 1.0 lists tasks; when not, it answers -32004.
+    - `keeps_context_ids`: whether the context id of a client's new message is kept; when not,
+      another takes its place. `refuses_context_ids` refuses such a message (-32602) instead.
+    - `tenant`: stands in the card, and then every request of 1.0 has to name it.
+    - `wall_clock`: what the peer takes for the time of day when it stamps a state.
+
+    Raises UsageError for options that make no peer.
+    """
+
+    def __init__(
+        self,
+        versions: Sequence[str] = ("1.0",),
+        *,
+        url: str = "https://peer.example/rpc",
+        name: str = "Scripted peer",
+        recognises_repeats: bool = False,
+        lists: bool = True,
+        keeps_context_ids: bool = True,
+        refuses_context_ids: bool = False,
+        tenant: str | None = None,
+        wall_clock: Callable[[], datetime] | None = None,
+    ) -> None:
+        self.versions = _checked_versions(versions)
+        self.url = url
+        self.name = name
+        self.tenant = tenant
+        self._clock = clock = PeerClock(wall_clock)
+        self._agent = agent = Agent(name, recognises_repeats=recognises_repeats)
+        faces: dict[str, Face] = {
+            "1.0": FaceV10(clock, tenant=tenant, lists=lists),
+            "0.3": FaceV03(clock),
+        }
+        # Where both are spoken, the envelope is read by 1.0's, as in a2a-sdk 1.3.
+        spoken = [faces[version] for version in VERSIONS if version in self.versions]
+        contexts = ContextRules(keeps=keeps_context_ids, refuses=refuses_context_ids)
+        self._script = Script()
+        self._backstage = Backstage(
+            url=_checked_url(url),
+            card=self.card,
+            script=self._script,
+            reception=Reception(spoken, agent, clock, contexts),
+            agent=agent,
+            clock=clock,
+        )
+        self.truth = GroundTruth(agent, clock, self._backstage.ledger)
+
+    def script(self, operation: Operation, *behaviours: Behaviour) -> None:
+        """Say how the next requests of one operation are treated: one each, in this order.
+
+        Later ones are honest again, or as `always` says. What a request asks for is known before
+        its body is read where the request was built from bytes, as httpx's `json=` and `content=`
+        do. Raises UsageError for a behaviour that means nothing for this operation.
+        """
+        self._script.add(operation, behaviours)
+
+    def always(self, operation: Operation, behaviour: Behaviour) -> None:
+        """Say how every request of one operation is treated once its script is used up.
+
+        Raises UsageError for a behaviour that means nothing for this operation.
+        """
+        self._script.set_always(operation, behaviour)
+
+    @property
+    def pending(self) -> tuple[tuple[Operation, Behaviour], ...]:
+        """What was scripted and has not been used: a test that leaves some did not test it."""
+        return self._script.pending
+
+    def transport(self) -> httpx.AsyncBaseTransport:
+        """Return a way to this peer, for `httpx.AsyncClient(transport=...)`. There may be many."""
+        return ScriptedTransport(self._backstage)
+
+    def client(self, **options: Any) -> httpx.AsyncClient:
+        """Return an httpx client whose only way leads to this peer; `options` are httpx's own.
+
+        The caller closes it.
+        """
+        return httpx.AsyncClient(transport=self.transport(), **options)
+
+    def card(self) -> Json:
+        """Return the card that is served at `/.well-known/agent-card.json`, as a fresh value."""
+        return card(self.versions, url=self.url, name=self.name, tenant=self.tenant)
+
+    def finish(self, task_id: str, state: str = "completed", text: str | None = None) -> None:
+        """Bring a task to this state now, whatever it was doing; a blocked send is answered.
+
+        `state` is a word of `WorkState`. `text` becomes the artifact of a completed task (by
+        default what the agent would have made) and the status message of any other. A task that
+        has ended may be given another end, as some servers do. Raises UsageError for a task or a
+        state that there is not.
+        """
+        task = self._agent.tasks.get(task_id)
+        if task is None:
+            raise UsageError(f"this peer has no task {task_id!r}")
+        try:
+            known = WorkState(state)
+        except ValueError:
+            raise UsageError(f"{state!r} is no state; see WorkState") from None
+        self._agent.finish(task, known, text, self._clock.now())
+
+    def release(self) -> None:
+        """Let every request that hangs go on: accepted ones are answered, others disconnected."""
+        for released in list(self._backstage.hanging):
+            released.set()
+
+
+def _checked_versions(versions: Sequence[str]) -> tuple[str, ...]:
+    named = tuple(versions)
+    if not named or len(set(named)) != len(named) or not set(named) <= set(VERSIONS):
+        raise UsageError(f"versions are some of {', '.join(VERSIONS)}, not {versions!r}")
+    return named
+
+
+def _checked_url(url: str) -> httpx.URL:
+    try:
+        parsed = httpx.URL(url)
+    except httpx.InvalidURL:
+        parsed = httpx.URL("")
+    if parsed.scheme not in {"http", "https"} or not parsed.host:
+        raise UsageError(f"the endpoint of a peer is an absolute http or https URL, not {url!r}")
+    return parsed
