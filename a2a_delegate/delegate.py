@@ -42,8 +42,9 @@ def check_seconds(name: str, value: object, *, zero: bool = False) -> None:
 
     Raises UsageError. A bool is a number in Python and never a time.
     """
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value < 0 or (value == 0 and not zero):  # type: ignore[arg-type, operator]
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    seconds = float(value) if number and isinstance(value, int | float) else math.nan
+    if not math.isfinite(seconds) or seconds < 0 or (seconds == 0 and not zero):
         least = "zero or more" if zero else "more than zero"
         msg = f"{name} must be a finite number of seconds, {least}; got {value!r}"
         raise UsageError(msg)
@@ -70,15 +71,12 @@ class DelegateRequest:
     timeout: float | Literal[_Inherit.INHERIT] | None = field(default=INHERIT, kw_only=True)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.prompt, str):
-            msg = f"prompt must be a string; got {type(self.prompt).__name__}"
-            raise UsageError(msg)
+        _check_text("prompt", self.prompt)
         object.__setattr__(self, "parts", tuple(self.parts))
         object.__setattr__(self, "accepted_output_modes", tuple(self.accepted_output_modes))
         if not (self.prompt or self.parts or self.arguments is not None):
             msg = "a request needs a prompt, parts or arguments"
             raise UsageError(msg)
-        _check_text("prompt", self.prompt)
         for part in self.parts:
             _check_part(part)
         for name in ("arguments", "metadata"):
@@ -132,8 +130,8 @@ class DelegateCapabilities:
     """What a delegate really offers beyond `dispatch`.
 
     `cancel` and `resume`: by handle, also in another process. `follow_up`: an answer to its
-    question continues the same task. `stream`: progress arrives as it happens. `recognises_repeats`:
-    the peer runs a repeated message once.
+    question continues the same task. `stream`: progress arrives as it happens.
+    `recognises_repeats`: the peer runs a repeated message once.
     """
 
     cancel: bool = False

@@ -1,0 +1,158 @@
+"""A delegation that runs beside its caller: updates while it goes on, the outcome at the end."""
+
+from __future__ import annotations
+
+import uuid
+from collections import deque
+from dataclasses import replace
+from typing import TYPE_CHECKING, Self, TypeAlias
+
+import anyio
+
+from a2a_delegate.delegate import CancelToken, DelegateRequest, check_capabilities
+from a2a_delegate.errors import UsageError
+from a2a_delegate.runtime.owner import Bell, OwnedTask
+from a2a_delegate.signals import (
+    ArtifactChunk,
+    IdKnown,
+    Intent,
+    Progress,
+    Settled,
+    Signal,
+    StateSeen,
+)
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from a2a_delegate.delegate import Delegate
+    from a2a_delegate.outcome import DelegateResult, DelegationHandle
+
+Update: TypeAlias = StateSeen | Progress | ArtifactChunk
+"""What a reader is shown while the peer works: states, status texts, artifacts."""
+
+_KEPT_UPDATES = 1024
+_INTENT_PATIENCE = 1.0
+"""Seconds that a delegate of somebody else has to tell its Intent, which comes before any I/O."""
+
+
+class Delegation:
+    """One delegation under way. `open_delegation` makes it.
+
+    `id` is its own name in this process; `handle` is there from before the first byte, and holds
+    the peer's task id as soon as that is known. Iterate over it for updates: a reader that is
+    slower than the peer misses the oldest ones, never the outcome. One reader at a time.
+    """
+
+    def __init__(self, delegate: Delegate, request: DelegateRequest) -> None:
+        self.id = uuid.uuid4().hex
+        self.handle: DelegationHandle | None = None
+        self._delegate = delegate
+        self._request = request
+        self._token = CancelToken()
+        self._updates: deque[Update] = deque(maxlen=_KEPT_UPDATES)
+        self._bell = Bell()
+        self._intent_told = False
+        self._task: OwnedTask | None = None
+        self._scope_deadline = float("inf")
+        self._result: DelegateResult | None = None
+
+    def __repr__(self) -> str:
+        """Show what is known, and no content."""
+        state = "settled" if self._result is not None else "running"
+        return f"<Delegation {self.id} to {self._delegate.id!r}, {state}>"
+
+    async def cancel(self, reason: object = None) -> DelegateResult:
+        """Stop it, at the peer too, and return the outcome: an answer that came first counts."""
+        self._token.cancel(reason)
+        return await self.result()
+
+    async def result(self) -> DelegateResult:
+        """Wait for the outcome. Raises UsageError where the request was refused as misuse."""
+        task = self._started()
+        while not task.finished:
+            await task.wait()
+        if task.error is not None:
+            raise task.error
+        if self._result is None:
+            raise UsageError("the event loop ended before the delegation did")
+        return self._result
+
+    def __aiter__(self) -> Self:
+        """Iterate over the updates, from the first one that is still kept."""
+        return self
+
+    async def __anext__(self) -> Update:
+        """Return the next update; the iteration ends when the delegation has settled."""
+        task = self._started()
+        while not self._updates:
+            if task.finished:
+                raise StopAsyncIteration
+            await self._bell.wait()
+        return self._updates.popleft()
+
+    def _started(self) -> OwnedTask:
+        if self._task is None:
+            raise UsageError("a delegation is used inside `async with open_delegation(...)`")
+        return self._task
+
+    async def _run(self) -> None:
+        # The scope around the block is not around this task; its deadline is brought along.
+        with anyio.CancelScope(deadline=self._scope_deadline):
+            self._result = await self._delegate.dispatch(
+                self._request, cancel=self._token, observer=self._observe
+            )
+
+    def _observe(self, signal: Signal) -> None:
+        match signal:
+            case Intent(handle):
+                self.handle, self._intent_told = handle, True
+            case IdKnown(task_id) if self.handle is not None:
+                self.handle = replace(self.handle, task_id=task_id)
+            case StateSeen() | Progress() | ArtifactChunk():
+                self._updates.append(signal)
+            case Settled(result):
+                self.handle = result.handle or self.handle
+            case _:
+                return
+        self._bell.ring()
+
+    async def _begin(self) -> None:
+        self._scope_deadline = anyio.current_effective_deadline()
+        self._task = OwnedTask(self._run, self._bell.ring)
+        patience = anyio.current_time() + _INTENT_PATIENCE
+        while not (self._intent_told or self._task.finished) and anyio.current_time() < patience:
+            await self._bell.wait(patience)
+
+    async def _end(self) -> None:
+        task = self._started()
+        if not task.finished:
+            self._token.cancel("the block of the delegation was left")
+        await task.join(lambda: None)
+
+
+class open_delegation:  # noqa: N801 - it is called like a function
+    """Start a delegation and hand it out at once: `async with open_delegation(d, "...") as it:`.
+
+    Leaving the block before the outcome cancels, at the peer too, bounded by the delegate's own
+    cleanup. Raises DelegateCapabilityMismatchError for a delegate that claims what it has not.
+    """
+
+    def __init__(self, delegate: Delegate, request: DelegateRequest | str) -> None:
+        check_capabilities(delegate)
+        asked = DelegateRequest(request) if isinstance(request, str) else request
+        self._delegation = Delegation(delegate, asked)
+
+    async def __aenter__(self) -> Delegation:
+        """Start it; the handle is there when this returns."""
+        await self._delegation._begin()  # noqa: SLF001 - one class in two halves
+        return self._delegation
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop what still runs, and wait for its cleanup."""
+        await self._delegation._end()  # noqa: SLF001 - one class in two halves

@@ -1,0 +1,175 @@
+"""Tasks that no caller's scope can cancel, on asyncio and on trio.
+
+The work of a delegation must outlive the cancellation of whoever waits for it, by as long as the
+cleanup takes. A shielded scope is not enough on asyncio: `Task.cancel()` (`asyncio.timeout`,
+`wait_for`, task groups, the end of the loop) goes through it. So the work runs in a task of its
+own, and the caller's task waits for it. This module is the only one that touches either loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import sys
+from typing import TYPE_CHECKING
+
+import anyio
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    import trio
+
+
+def _on_trio() -> bool:
+    return "trio" in sys.modules and sys.modules["trio"].lowlevel.in_trio_task() is True
+
+
+class Bell:
+    """Wakes one task: rung from anywhere on the loop's thread, also from a loop callback."""
+
+    __slots__ = ("_future", "_rung", "_trio_event")
+
+    def __init__(self) -> None:
+        self._rung = False
+        self._future: asyncio.Future[None] | None = None
+        self._trio_event: trio.Event | None = None
+
+    def ring(self) -> None:
+        """Wake the waiting task, or the next one that waits."""
+        self._rung = True
+        if self._future is not None and not self._future.done():
+            self._future.set_result(None)
+        if self._trio_event is not None:
+            self._trio_event.set()
+
+    async def wait(self, until: float | None = None) -> None:
+        """Wait for a ring, at most until that moment of the loop's clock."""
+        if not self._rung:
+            if _on_trio():
+                await self._wait_on_trio(until)
+            else:
+                await self._wait_on_asyncio(until)
+        self._rung = False
+
+    async def _wait_on_asyncio(self, until: float | None) -> None:
+        loop = asyncio.get_running_loop()
+        self._future = loop.create_future()
+        timer = None if until is None else loop.call_at(until, self.ring)
+        try:
+            await self._future
+        finally:
+            self._future = None
+            if timer is not None:
+                timer.cancel()
+
+    async def _wait_on_trio(self, until: float | None) -> None:
+        import trio  # noqa: PLC0415 - only where it runs
+
+        self._trio_event = trio.Event()
+        try:
+            with trio.CancelScope(deadline=float("inf") if until is None else until):
+                await self._trio_event.wait()
+        finally:
+            self._trio_event = None
+
+
+_running: set[asyncio.Task[None]] = set()
+"""asyncio keeps only weak references to tasks; these must live until they end."""
+
+
+class OwnedTask:
+    """A task that only its owner cancels.
+
+    `finished` says whether it has ended, `error` what it raised (never a cancellation).
+    """
+
+    __slots__ = ("_function", "_on_finish", "_scope", "_waiters", "error", "finished")
+
+    def __init__(
+        self, function: Callable[[], Awaitable[None]], on_finish: Callable[[], None] | None = None
+    ) -> None:
+        """Start `function` at once; `on_finish` is called when it has ended, however."""
+        self._function = function
+        self._on_finish = on_finish
+        self._waiters: list[Bell] = []
+        # Cancelled by its scope, on asyncio too: then what the function shields stays shielded.
+        self._scope = anyio.CancelScope(shield=True)
+        self.finished = False
+        self.error: Exception | None = None
+        if _on_trio():
+            import trio  # noqa: PLC0415 - only where it runs
+
+            trio.lowlevel.spawn_system_task(self._run, context=contextvars.copy_context())
+        else:
+            task = asyncio.get_running_loop().create_task(self._run())
+            # A task that the loop's end cancels before its first step never runs a line of it.
+            task.add_done_callback(lambda _: self._finish())
+            _running.add(task)
+            task.add_done_callback(_running.discard)
+
+    def cancel(self) -> None:
+        """Ask the task to stop; it may take its time, or never do so."""
+        self._scope.cancel()
+
+    async def _run(self) -> None:
+        try:
+            with self._scope:
+                await self._function()
+        except Exception as problem:  # noqa: BLE001 - its owner reads it; a system task never raises
+            self.error = problem
+        except asyncio.CancelledError:
+            # The end of the loop: this task is over, and its owner sees it.
+            pass
+        finally:
+            self._finish()
+
+    def _finish(self) -> None:
+        if self.finished:
+            return
+        self.finished = True
+        if self._on_finish is not None:
+            self._on_finish()
+        for waiter in self._waiters:
+            waiter.ring()
+
+    async def wait(self, until: float | None = None) -> None:
+        """Wait until the task has ended, at most until that moment of the loop's clock.
+
+        It may return early: look at `finished`.
+        """
+        if not self.finished:
+            bell = Bell()
+            self._waiters.append(bell)
+            try:
+                await bell.wait(until)
+            finally:
+                self._waiters.remove(bell)
+
+    async def join(self, on_interrupt: Callable[[], None]) -> None:
+        """Wait until the task has ended, whatever is done to the waiting task.
+
+        The first cancellation of the waiting task calls `on_interrupt` and is raised again once
+        the task has ended; further ones are absorbed, so that they cannot cut the cleanup.
+        """
+        try:
+            while not self.finished:
+                await self.wait()
+        except anyio.get_cancelled_exc_class():
+            on_interrupt()
+            with anyio.CancelScope(shield=True):
+                while not self.finished:
+                    await uninterrupted(self.wait)
+            raise
+
+
+async def uninterrupted(wait: Callable[[], Awaitable[None]]) -> bool:
+    """Wait, and absorb a native cancellation of asyncio; return whether there was one.
+
+    trio has none: there a shielded scope is enough, and its Cancelled must never be absorbed.
+    """
+    try:
+        await wait()
+    except asyncio.CancelledError:
+        return True
+    return False
