@@ -1,0 +1,210 @@
+"""Delegates made of functions in this process: the same laws, the same outcomes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias, cast, get_args
+
+import anyio
+
+from a2a_delegate.delegate import (
+    INHERIT,
+    DelegateCapabilities,
+    DelegateRequest,
+    DispatchOnly,
+    check_seconds,
+)
+from a2a_delegate.errors import UsageError
+from a2a_delegate.lifecycle.observations import Returned
+from a2a_delegate.lifecycle.operations import (
+    CancelTask,
+    Operation,
+    Reply,
+    SendMessage,
+    TaskReply,
+)
+from a2a_delegate.lifecycle.plan import Plan, Route, Timing
+from a2a_delegate.model.artifact import Artifact
+from a2a_delegate.model.json_value import JSON, canonical
+from a2a_delegate.model.message import Message, Role
+from a2a_delegate.model.part import DataPart, TextPart
+from a2a_delegate.model.task import Task, TaskState, TaskStatus
+from a2a_delegate.outcome import DelegateResult, DelegationHandle, Failed
+from a2a_delegate.runtime.clock import Clock
+from a2a_delegate.runtime.deadlines import nearer_deadline
+from a2a_delegate.runtime.driver import Driver
+from a2a_delegate.runtime.owner import OwnedTask
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from a2a_delegate.bindings.exchange import Exchange
+    from a2a_delegate.delegate import CancelToken, Observer
+
+Returnable: TypeAlias = "DelegateResult | JSON"
+"""What a function may return: text, data, or an outcome of its own."""
+
+_OUTCOMES = get_args(DelegateResult)
+
+
+def delegate_from(
+    function: Callable[[DelegateRequest], Awaitable[Returnable]],
+    *,
+    id: str,  # noqa: A002 - the word of the seam
+    timeout: float | None = None,
+    cancel_grace: float = 2.0,
+) -> FunctionDelegate:
+    """Make a delegate of an async function in this process.
+
+    The function takes the DelegateRequest. A string that it returns is the output, any other JSON
+    value is data, a DelegateResult is the outcome as it stands; what it raises is `Failed` with the
+    exception as the cause of its TaskFailedError. At a cancel or the deadline it is cancelled, and
+    has `cancel_grace` seconds to end. `timeout` is in seconds, None for none.
+    """
+    return FunctionDelegate(function, id=id, timeout=timeout, cancel_grace=cancel_grace)
+
+
+class FunctionDelegate(DispatchOnly):
+    """A function as a delegate; `delegate_from` makes it. It claims no capability."""
+
+    capabilities = DelegateCapabilities()
+
+    def __init__(
+        self,
+        function: Callable[[DelegateRequest], Awaitable[Returnable]],
+        *,
+        id: str,  # noqa: A002 - the word of the seam
+        timeout: float | None,
+        cancel_grace: float,
+    ) -> None:
+        if not callable(function):
+            raise UsageError(f"a delegate is made of an async function; got {function!r}")
+        if not isinstance(id, str) or not id:
+            raise UsageError(f"a delegate needs a non-empty string as its id; got {id!r}")
+        if timeout is not None:
+            check_seconds("timeout", timeout)
+        check_seconds("cancel_grace", cancel_grace)
+        self.id = id
+        self._function = function
+        self._timeout = timeout
+        self._timing = Timing(cancel_grace=cancel_grace)
+        self._clock = Clock()
+
+    def __repr__(self) -> str:
+        """Name the delegate."""
+        return f"<FunctionDelegate {self.id!r}>"
+
+    async def dispatch(
+        self,
+        request: DelegateRequest | str,
+        *,
+        cancel: CancelToken | None = None,
+        observer: Observer | None = None,
+    ) -> DelegateResult:
+        """Call the function and wait for the outcome; see `Delegate.dispatch`."""
+        asked = DelegateRequest(request) if isinstance(request, str) else request
+        await anyio.lowlevel.checkpoint_if_cancelled()
+        work = _Work(self._function, asked, self._clock.new_id())
+        driver = Driver(
+            self._plan(asked, work.task_id),
+            work,
+            clock=self._clock,
+            observers=() if observer is None else (observer,),
+            token=cancel,
+        )
+        work.report = driver.post
+        result = await driver.run()
+        if isinstance(result, Failed) and result.error.__cause__ is None:
+            result.error.__cause__ = work.error
+        return result
+
+    def _plan(self, asked: DelegateRequest, task_id: str) -> Plan:
+        timeout = self._timeout if asked.timeout is INHERIT else asked.timeout
+        message = Message(task_id, Role.USER, asked.message_parts)
+        intent = DelegationHandle(
+            delegate_id=self.id,
+            endpoint="",
+            version="",
+            binding="",
+            message_id=task_id,
+            body_digest="",
+            sent_at=self._clock.utc(),
+        )
+        return Plan(
+            delegate_id=self.id,
+            route=Route(intent, SendMessage(message)),
+            timing=self._timing,
+            deadline=nearer_deadline(
+                now=self._clock.now(), timeout=timeout, cleanup=self._timing.cleanup
+            ),
+            in_process=True,
+        )
+
+
+class _Work:
+    """One call of the function, as something that takes a message and can be cancelled."""
+
+    version = "in-process"
+    endpoint = ""
+
+    def __init__(
+        self,
+        function: Callable[[DelegateRequest], Awaitable[Returnable]],
+        request: DelegateRequest,
+        task_id: str,
+    ) -> None:
+        self.task_id = task_id
+        self.report: Callable[[Returned], None] = lambda _: None
+        self._function = function
+        self._request = request
+        self._call: OwnedTask | None = None
+        self._returned: Returnable = None
+        self._ended = False
+
+    def downgrade(self) -> None:
+        """Change nothing: there is one version of a function."""
+
+    async def perform(self, operation: Operation, exchange: Exchange) -> Reply:
+        """Call the function and wait for it, look how far it is, or cancel it."""
+        if isinstance(operation, SendMessage):
+            exchange.leave()
+            exchange.on_id(self.task_id)
+            self._call = OwnedTask(self._run)
+            # When this request is let go, it ends no sooner than the function: one that ignores
+            # its cancellation is seen as a transport that is stuck.
+            await self._call.join(self._call.cancel)
+        elif isinstance(operation, CancelTask) and self._call is not None:
+            self._call.cancel()
+            await anyio.lowlevel.checkpoint()
+        return TaskReply(self._snapshot())
+
+    async def _run(self) -> None:
+        returned = await self._function(self._request)
+        if not isinstance(returned, (str, *_OUTCOMES)):
+            canonical(returned)
+        self._returned, self._ended = returned, True
+
+    def _snapshot(self) -> Task:
+        call = self._call
+        if call is None or not call.finished:
+            return Task(self.task_id, TaskStatus(TaskState.WORKING))
+        if call.error is not None:
+            words = Message("", Role.AGENT, (TextPart(str(call.error) or repr(call.error)),))
+            return Task(self.task_id, TaskStatus(TaskState.FAILED, message=words))
+        if not self._ended:
+            return Task(self.task_id, TaskStatus(TaskState.CANCELED))
+        if isinstance(self._returned, _OUTCOMES):
+            self.report(Returned(self._returned))
+        artifacts = _artifacts(self._returned)
+        return Task(self.task_id, TaskStatus(TaskState.COMPLETED), artifacts=artifacts)
+
+    @property
+    def error(self) -> Exception | None:
+        """What the function raised."""
+        return None if self._call is None else self._call.error
+
+
+def _artifacts(returned: Returnable) -> tuple[Artifact, ...]:
+    if returned is None or isinstance(returned, _OUTCOMES):
+        return ()
+    part = TextPart(returned) if isinstance(returned, str) else DataPart(cast("JSON", returned))
+    return (Artifact("result", (part,)),)
