@@ -1,0 +1,95 @@
+"""JSON as bytes: written strictly, read with bounds, because the bytes come from outside."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import accumulate
+
+from a2a_delegate.errors import UsageError
+
+MAX_DEPTH = 100
+"""Levels of objects and arrays that a text may nest; real replies stay under 20."""
+
+_MAX_DIGITS = 309
+"""Digits of the largest double; a longer integer is no number to most of the world."""
+
+_BOM = b"\xef\xbb\xbf"
+
+# Possessive, and with the end of the text as a way out, so that no text is scanned twice.
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+_NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
+_STEP = {ord("{"): 1, ord("["): 1, ord("}"): -1, ord("]"): -1}
+
+
+class NotJSONError(ValueError):
+    """The bytes are no JSON that can be read here; the sentence says what is wrong with them."""
+
+
+def parse(body: bytes) -> object:
+    """Read one JSON text: UTF-8, with or without a byte order mark, at most MAX_DEPTH deep.
+
+    A number that no double can hold, and the words NaN and Infinity which some servers send, come
+    as strings: so ProtoJSON spells them, and a float that is not finite breaks whoever meets it
+    later. Of a name that stands twice in an object the last one counts. Lone surrogates stay.
+
+    Raises NotJSONError for everything else.
+    """
+    body = body.removeprefix(_BOM)
+    if _deeper_than_allowed(body):
+        msg = f"JSON that nests deeper than {MAX_DEPTH} levels"
+        raise NotJSONError(msg)
+    try:
+        return _DECODER.decode(body.decode())
+    except UnicodeDecodeError as problem:
+        msg = f"not UTF-8 at byte {problem.start}"
+        raise NotJSONError(msg) from None
+    except json.JSONDecodeError as problem:
+        msg = "an empty body" if not body.strip() else f"not JSON at character {problem.pos}"
+        raise NotJSONError(msg) from None
+
+
+def write(value: object) -> bytes:
+    """Spell a JSON value in ASCII, which carries any text, lone surrogates too.
+
+    Raises UsageError for what JSON cannot carry: NaN, infinities, values of other types.
+    """
+    try:
+        return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as problem:
+        msg = f"not a JSON value: {problem}"
+        raise UsageError(msg) from problem
+
+
+def kind_of(value: object) -> str:
+    """Name the JSON type of a value for a sentence: `an array`, `a number`, `null`."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "a boolean"
+    if isinstance(value, str):
+        return "a string"
+    if isinstance(value, list):
+        return "an array"
+    return "an object" if isinstance(value, dict) else "a number"
+
+
+def _deeper_than_allowed(body: bytes) -> bool:
+    # Counting is a hundred times cheaper than looking, and settles it for small replies. The
+    # parser recurses in C, where the limit is the host's recursion limit: not a bound of ours.
+    if body.count(b"{") + body.count(b"[") <= MAX_DEPTH:
+        return False
+    brackets = _STRING.sub(b"", body).translate(None, _NO_BRACKETS)
+    return max(accumulate(map(_STEP.__getitem__, brackets)), default=0) > MAX_DEPTH
+
+
+def _integer(digits: str) -> int | str:
+    return int(digits) if len(digits) <= _MAX_DIGITS else digits
+
+
+def _number(digits: str) -> float | str:
+    number = float(digits)
+    return number if abs(number) != float("inf") else digits
+
+
+_DECODER = json.JSONDecoder(parse_int=_integer, parse_float=_number, parse_constant=str)
