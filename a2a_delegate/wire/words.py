@@ -1,0 +1,17 @@
+"""What a dialect makes of an operation: the name of a method, and its parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from a2a_delegate.model.json_value import JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """One request in the words of one version; a binding says how they travel."""
+
+    method: str
+    params: dict[str, JSON]

@@ -1,0 +1,50 @@
+"""What every version writes alike, so that each dialect holds only what is its own."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING
+
+from a2a_delegate.errors import UsageError
+
+if TYPE_CHECKING:
+    from a2a_delegate.lifecycle.operations import SendMessage
+    from a2a_delegate.model.json_value import JSON
+    from a2a_delegate.model.message import Message
+    from a2a_delegate.model.part import UnknownPart
+
+
+def send_params(
+    operation: SendMessage, *, message: dict[str, JSON], configuration: dict[str, JSON]
+) -> dict[str, JSON]:
+    """Put the parameters of a send together: its metadata is the request's, not the message's."""
+    params: dict[str, JSON] = {"message": message, "configuration": configuration}
+    if operation.metadata:
+        params["metadata"] = dict(operation.metadata)
+    return params
+
+
+def message_members(message: Message) -> dict[str, JSON]:
+    """Write the optional members of a message; one that says nothing is left out."""
+    written: dict[str, JSON] = {}
+    if message.context_id:
+        written["contextId"] = message.context_id
+    if message.task_id:
+        written["taskId"] = message.task_id
+    if message.reference_task_ids:
+        written["referenceTaskIds"] = list(message.reference_task_ids)
+    if message.extensions:
+        written["extensions"] = list(message.extensions)
+    if message.metadata:
+        written["metadata"] = dict(message.metadata)
+    return written
+
+
+def packed(content: bytes) -> str:
+    """Return the base64 of bytes, in the standard alphabet and padded."""
+    return base64.b64encode(content).decode()
+
+
+def cannot_send(part: UnknownPart) -> UsageError:
+    """Say that a part is not ours to send: what nobody understood must not be passed on."""
+    return UsageError(f"a part that was not understood cannot be sent on: {part.raw!r:.200}")
