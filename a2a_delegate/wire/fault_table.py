@@ -1,0 +1,226 @@
+"""What an error answer means: one table, by reason, then by code, then by HTTP status.
+
+It serves both versions, and both mappings of errors to HTTP statuses that call themselves 1.0
+(those of 1.0.0 and 1.0.1 differ, and no request can tell which one a server follows): a JSON-RPC
+error object decides by itself, so the status beside it hardly matters.
+
+Several kinds count as proof that the peer never began (the verdict table of the design). So each
+rule here is narrower than it could be: text from an agent's own code can be in every message, and
+may well say "not found" or "not supported" after hours of work.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+
+from a2a_delegate.errors import A2ARequestError
+from a2a_delegate.lifecycle.operations import Fault, FaultKind, OperationName
+from a2a_delegate.wire.reading_parts import text_or_none
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from a2a_delegate.model.json_value import JSON
+
+BY_REASON: Mapping[str, FaultKind] = {
+    "TASK_NOT_FOUND": FaultKind.TASK_NOT_FOUND,
+    "TASK_NOT_CANCELABLE": FaultKind.TASK_NOT_CANCELABLE,
+    "METHOD_NOT_FOUND": FaultKind.METHOD_NOT_FOUND,
+    "EXTENSION_SUPPORT_REQUIRED": FaultKind.EXTENSION_REQUIRED,
+    "VERSION_NOT_SUPPORTED": FaultKind.VERSION_NOT_SUPPORTED,
+}
+"""`google.rpc.ErrorInfo.reason`; the others say nothing that their code does not."""
+
+BY_CODE: Mapping[int, FaultKind] = {
+    -32700: FaultKind.PARSE_ERROR,
+    -32601: FaultKind.METHOD_NOT_FOUND,
+    -32001: FaultKind.TASK_NOT_FOUND,
+    -32002: FaultKind.TASK_NOT_CANCELABLE,
+    -32008: FaultKind.EXTENSION_REQUIRED,
+    -32009: FaultKind.VERSION_NOT_SUPPORTED,
+}
+"""JSON-RPC codes that mean one thing; what is not here is OTHER, or decided by its text."""
+
+BY_STATUS: Mapping[int, FaultKind] = {
+    307: FaultKind.REDIRECTED,
+    308: FaultKind.REDIRECTED,
+    401: FaultKind.DENIED,
+    403: FaultKind.DENIED,
+    404: FaultKind.NO_ENDPOINT,
+    405: FaultKind.METHOD_NOT_ALLOWED,
+    413: FaultKind.CONTENT_TOO_LARGE,
+    415: FaultKind.MEDIA_TYPE,
+    429: FaultKind.RATE_LIMITED,
+}
+"""HTTP statuses without an error object; 401 with `WWW-Authenticate` is UNAUTHENTICATED."""
+
+_DOMAIN = "a2a-protocol.org"
+_SECONDS = re.compile(r"\s*[0-9]{1,9}(?:\.[0-9]{0,9})?\s*")
+_DATE = 64
+"""Characters that a date in a header may have."""
+
+_TEXT = 300
+"""Characters of a message that are looked at; the patterns are anchored at its beginning."""
+
+_A2A_VERSION = re.compile(
+    r"\s*(?:the )?(?:requested )?a2a(?: protocol)? version\b[^\n]{0,60}\bnot supported"
+    r"|\s*unsupported a2a(?: protocol)? version\b",
+    re.IGNORECASE,
+)
+_ANY_VERSION = re.compile(
+    r"\s*(?:the )?(?:requested )?(?:protocol )?version\b[^\n]{0,60}\bnot supported"
+    r"|\s*unsupported (?:protocol )?version\b",
+    re.IGNORECASE,
+)
+_OUR_METHOD = (
+    r"['\"`]?(?:SendMessage|GetTask|ListTasks|CancelTask|message/send|tasks/(?:get|cancel))"
+)
+_A2A_METHOD = re.compile(
+    rf"\s*(?:unknown|unsupported|invalid|no such) method\W{{1,3}}{_OUR_METHOD}\b"
+    rf"|\s*method (?:not found|not supported)\W{{1,3}}{_OUR_METHOD}\b"
+    rf"|\s*method {_OUR_METHOD}\b['\"`]? (?:is )?not (?:found|supported)",
+    re.IGNORECASE,
+)
+_ANY_METHOD = re.compile(
+    r"\s*(?:unknown|unsupported|invalid|no such) method\b"
+    r"|\s*method\b[^\n]{0,60}\bnot (?:found|supported)",
+    re.IGNORECASE,
+)
+_NO_TASK = re.compile(
+    r"\s*(?:unknown|no such) task\b"
+    r"|\s*(?:the )?task\b[^\n]{0,120}(?:not found|does not exist)",
+    re.IGNORECASE,
+)
+
+
+def from_error(
+    error: Mapping[str, JSON],
+    *,
+    operation: OperationName,
+    status: int,
+    headers: Mapping[str, str],
+    now: datetime,
+) -> Fault:
+    """Read a JSON-RPC error object, whatever the HTTP status that it came with."""
+    raw = error.get("code")
+    text = error.get("message")
+    data = error.get("data")
+    reason = _reason(data)
+    message = text if isinstance(text, str) else data if isinstance(data, str) else ""
+    return Fault(
+        BY_REASON.get(reason or "") or _by_code(_code(raw), message, data, operation, status),
+        A2ARequestError(
+            method=operation,
+            status=status,
+            # "-32001" is shown as the number it means, but it proves nothing: a code is a number.
+            code=_code(raw) if not isinstance(raw, str) else _number_in(raw),
+            reason=reason,
+            message=message,
+            retry_after=retry_after(headers, now=now),
+        ),
+    )
+
+
+def from_status(
+    status: int,
+    *,
+    operation: OperationName,
+    headers: Mapping[str, str],
+    now: datetime,
+    message: str = "",
+) -> Fault:
+    """Read an answer that has no error object of ours: its HTTP status is all that counts."""
+    kind = BY_STATUS.get(status, FaultKind.OTHER)
+    if status == 401 and headers.get("www-authenticate"):  # noqa: PLR2004 - HTTP says 401
+        kind = FaultKind.UNAUTHENTICATED
+    error = A2ARequestError(
+        method=operation,
+        status=status,
+        message=message,
+        retry_after=retry_after(headers, now=now),
+    )
+    return Fault(kind, error)
+
+
+def retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:
+    """Return the seconds that `Retry-After` asks for: finite, at least 0; None for nonsense.
+
+    `headers` has lower-case names or ignores case; `now` is what a date is measured from.
+    """
+    value = headers.get("retry-after")
+    if not value:
+        return None
+    if _SECONDS.fullmatch(value):
+        return float(value)
+    try:
+        moment = parsedate_to_datetime(value[:_DATE])
+    except (ValueError, TypeError, OverflowError):
+        return None
+    zoned = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return max(0.0, (zoned - now).total_seconds())
+
+
+def _by_code(
+    code: int | None, text: str, data: JSON, operation: OperationName, status: int
+) -> FaultKind:
+    kind = BY_CODE.get(code or 0)
+    if kind is not None:
+        return kind
+    text = text[:_TEXT]
+    match code:
+        case -32600 if _ANY_VERSION.match(text) or _A2A_VERSION.match(text):
+            return FaultKind.VERSION_NOT_SUPPORTED
+        case -32600 if _ANY_METHOD.match(text) or _only_other_methods(data):
+            return FaultKind.VERSION_NOT_SUPPORTED
+        case -32603 if _A2A_VERSION.match(text) or _A2A_METHOD.match(text):
+            # Agent code raises into -32603, so here the text has to speak of A2A itself.
+            return FaultKind.VERSION_NOT_SUPPORTED
+        case -32602 if operation is not OperationName.SEND and _NO_TASK.match(text):
+            # Agent code can raise into the answer to a send; no agent runs for a get.
+            return FaultKind.TASK_NOT_FOUND
+    return FaultKind.DENIED if status in (401, 403) else FaultKind.OTHER
+
+
+def _only_other_methods(data: JSON) -> bool:
+    """Whether a validator complains of the method in every shape that a request may have.
+
+    So a2a-sdk 0.2 refuses a method that it does not know. Where one shape has another complaint,
+    the method was known and the parameters were wrong.
+    """
+    wrong: dict[str, bool] = {}
+    for complaint in _objects(data):
+        place = complaint.get("loc")
+        if not isinstance(place, list) or not place or not isinstance(place[0], str):
+            return False
+        unknown = place[1:] == ["method"] and complaint.get("type") == "literal_error"
+        wrong[place[0]] = wrong.get(place[0], False) or unknown
+    return bool(wrong) and all(wrong.values())
+
+
+def _reason(data: JSON) -> str | None:
+    for detail in _objects(data):
+        kind, reason = detail.get("@type"), detail.get("reason")
+        # Another domain's reasons are an agent's own business.
+        ours = detail.get("domain") in (_DOMAIN, None, "")
+        if ours and isinstance(kind, str) and kind.endswith("google.rpc.ErrorInfo"):
+            return text_or_none(reason)
+    return None
+
+
+def _objects(data: JSON) -> Iterator[Mapping[str, JSON]]:
+    items = data if isinstance(data, list) else [data]
+    return (item for item in items if isinstance(item, dict))
+
+
+def _code(value: JSON) -> int | None:
+    """Return a code: an integer, also one written as 1.0; true and false are none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return int(value) if isinstance(value, int) or value.is_integer() else None
+
+
+def _number_in(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"-?[0-9]{1,9}", text) else None
