@@ -1,0 +1,137 @@
+"""The task's id in a reply that is still coming, or that was cut.
+
+A complete id in an incomplete body is worth taking: the task can then be asked for, where without
+it nobody can say what became of the message (design section 5, step 2).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeAlias
+
+from a2a_delegate.wire.json_text import NotJSONError, parse
+
+MAX_SCANNED = 1024 * 1024
+"""Bytes of a reply that are looked through; replies to a send show their id long before."""
+
+_DEPTH = 3
+"""Levels at which names matter: the envelope, its result, and the task in a wrapper."""
+
+_Path: TypeAlias = tuple[str | None, ...]
+_ENVELOPE_ID: _Path = ("id",)
+_WRAPPED_ID: _Path = ("result", "task", "id")
+_FLAT_ID: _Path = ("result", "id")
+_KIND: _Path = ("result", "kind")
+_WANTED = frozenset({_ENVELOPE_ID, _WRAPPED_ID, _FLAT_ID, _KIND})
+_OF_A_MESSAGE = frozenset({("result", "messageId"), ("result", "message_id")})
+
+# Blanks and scalars may be cut anywhere: a half one says as little as a whole one.
+_TOKEN = re.compile(rb'([{}\[\],:])|(")|([ \t\r\n]++)|[^ \t\r\n{}\[\],:"]++')
+_STOP = re.compile(rb'["\\]')
+
+
+def task_id_in(partial: bytes, *, request_id: str) -> str | None:
+    """Return the id of the task in the beginning of a reply, if it stands there complete.
+
+    None for a reply whose envelope already shows another id than the request's, and for a direct
+    message. Never raises.
+    """
+    return TaskIdScan(request_id=request_id).feed(partial)
+
+
+class TaskIdScan:
+    """Looks for the task's id while a reply arrives, piece by piece, each byte once.
+
+    Give `feed` every piece as it comes, and stop when it returns an id.
+    """
+
+    def __init__(self, *, request_id: str) -> None:
+        self._request_id = request_id
+        self._room = MAX_SCANNED
+        self._unread = bytearray()
+        self._looked_at = 0  # how far an unfinished string has been searched for its end
+        self._path: list[str | None] = []  # the names that lead here; None stands for an array
+        self._name_next = False
+        self._found: dict[_Path, str | None] = {}
+        self._is_message = False
+
+    @property
+    def task_id(self) -> str | None:
+        """The id, as far as the reply is known."""
+        # An id of the envelope that is not a string is not ours either.
+        if self._found.get(_ENVELOPE_ID, self._request_id) != self._request_id:
+            return None
+        flat = None if self._is_message else self._found.get(_FLAT_ID)
+        return self._found.get(_WRAPPED_ID) or flat or None
+
+    def feed(self, piece: bytes) -> str | None:
+        """Take the next piece of the body; return the id if it is known now. Never raises."""
+        taken = piece[: self._room]
+        self._room -= len(taken)
+        self._unread += taken
+        at = 0
+        while token := _TOKEN.match(self._unread, at):
+            end = token.end()
+            if token[1]:
+                self._bracket(token[1])
+            elif token[2]:
+                close = self._close_of(at)
+                if close is None:
+                    break
+                end = close
+                self._string(bytes(self._unread[at:end]))
+            elif not token[3]:
+                self._value(None)
+            at = end
+        del self._unread[:at]
+        self._looked_at = max(0, self._looked_at - at)
+        return self.task_id
+
+    def _close_of(self, start: int) -> int | None:
+        """Return where the string that begins at `start` ends; None if that is still to come."""
+        at = max(start + 1, self._looked_at)
+        while stop := _STOP.search(self._unread, at):
+            if stop[0] == b'"':
+                return stop.end()
+            at = stop.end() + 1
+            if at > len(self._unread):  # the escape itself is cut
+                self._looked_at = stop.start()
+                return None
+        self._looked_at = len(self._unread)
+        return None
+
+    def _bracket(self, token: bytes) -> None:
+        if token in b"{[":
+            self._path.append("" if token == b"{" else None)
+        elif token in b"}]" and self._path:
+            self._path.pop()
+        opens = token == b"{" or (token == b"," and bool(self._path))
+        self._name_next = opens and self._path[-1] is not None
+
+    def _string(self, raw: bytes) -> None:
+        if len(self._path) > _DEPTH:
+            self._name_next = False
+        elif self._name_next:
+            self._name_next = False
+            self._path[-1] = _text(raw) or ""
+            self._is_message = self._is_message or tuple(self._path) in _OF_A_MESSAGE
+        else:
+            self._value(raw)
+
+    def _value(self, raw: bytes | None) -> None:
+        """Keep a string that is wanted; any other value takes its place as none."""
+        if len(self._path) > _DEPTH or (path := tuple(self._path)) not in _WANTED:
+            return
+        text = None if raw is None else _text(raw)
+        if path == _KIND:
+            self._is_message = self._is_message or text == "message"
+        else:
+            self._found[path] = text
+
+
+def _text(raw: bytes) -> str | None:
+    try:
+        text = parse(raw)
+    except NotJSONError:
+        return None
+    return text if isinstance(text, str) else None
