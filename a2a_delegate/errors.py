@@ -25,6 +25,7 @@ Facts are attributes; the sentence is made from them, so no caller needs to read
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
@@ -98,17 +99,34 @@ class DelegateCapabilityMismatchError(UsageError):
         )
 
 
+class CardProblem(StrEnum):
+    """What is wrong with an agent card; the reason beside it says it in a sentence."""
+
+    NOT_A_CARD = "not-a-card"
+    NO_USABLE_INTERFACE = "no-usable-interface"
+    BAD_URL = "bad-url"
+    EXTENSION_REQUIRED = "extension-required"
+
+
 class InvalidAgentCardError(DelegateError):
     """What stands at the address is no agent card that can be used.
 
     `url` was asked, `reason` says what is wrong with the answer, `status` is the HTTP status
-    where one came.
+    where one came, `problem` tells the cases apart for a program.
     """
 
-    def __init__(self, *, url: str, reason: str, status: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        url: str,
+        reason: str,
+        status: int | None = None,
+        problem: CardProblem = CardProblem.NOT_A_CARD,
+    ) -> None:
         self.url = public_url(url)
         self.reason = shown(reason)
         self.status = status
+        self.problem = problem
         answer = "" if status is None else f" (HTTP {status})"
         super().__init__(f"no usable agent card at {self.url}{answer}: {self.reason}")
 
