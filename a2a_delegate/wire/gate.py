@@ -1,0 +1,116 @@
+"""The gate: which of a card's interfaces is used, decided once, before anything is sent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from a2a_delegate.errors import (
+    A2AProtocolMismatchError,
+    CardProblem,
+    InvalidAgentCardError,
+    UnsafeEndpointError,
+)
+from a2a_delegate.model.card import Binding
+from a2a_delegate.wire.dialect import DIALECTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    from a2a_delegate.model.card import AgentCard, AgentInterface
+
+SPOKEN_BINDINGS = (Binding.JSONRPC,)
+"""The bindings that have landed."""
+
+SPOKEN_VERSIONS = tuple(sorted(DIALECTS))
+"""The versions that have landed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """The interface that is used, and what else the same card offers beside it.
+
+    `lookup` is a 1.0 interface that can list tasks where the agreed one cannot (0.3): it is only
+    ever looked at. `downgrade` is the interface of another version to try, once and only where
+    the caller allows it, when the peer turns out not to speak the agreed one.
+    """
+
+    interface: AgentInterface
+    lookup: AgentInterface | None = None
+    downgrade: AgentInterface | None = None
+
+
+def agree(
+    card: AgentCard,
+    *,
+    is_bound: Callable[[str], None],
+    extensions: Collection[str] = (),
+) -> Agreement:
+    """Pick the first interface, in the card's order, whose version and binding are spoken.
+
+    `is_bound` takes an interface's URL and raises UnsafeEndpointError where the caller did not
+    bind its origin; `extensions` are the URIs of those that are spoken.
+
+    Raises A2AProtocolMismatchError (no version in common), InvalidAgentCardError (no binding in
+    common, or a required extension that is not spoken, BIND-4), UnsafeEndpointError.
+    """
+    spoken = [one for one in card.interfaces if _is_spoken(one)]
+    if not spoken:
+        _refuse_interfaces(card)
+    _require_extensions(card, extensions)
+    chosen = spoken[0]
+    is_bound(chosen.url)
+    others = list(_bound(spoken[1:], is_bound))
+    lists = DIALECTS[chosen.version].lists_tasks
+    return Agreement(
+        interface=chosen,
+        lookup=None
+        if lists
+        else next((one for one in others if DIALECTS[one.version].lists_tasks), None),
+        downgrade=next((one for one in others if one.version is not chosen.version), None),
+    )
+
+
+def _is_spoken(interface: AgentInterface) -> bool:
+    return interface.version in DIALECTS and interface.binding in SPOKEN_BINDINGS
+
+
+def _bound(
+    interfaces: Collection[AgentInterface], is_bound: Callable[[str], None]
+) -> Iterator[AgentInterface]:
+    """Leave out what the caller did not bind: a second way is no reason to refuse the first."""
+    for interface in interfaces:
+        try:
+            is_bound(interface.url)
+        except UnsafeEndpointError:
+            continue
+        yield interface
+
+
+def _refuse_interfaces(card: AgentCard) -> None:
+    """Name what is missing: the version where none is spoken, else the binding."""
+    url = _url(card)
+    versions = tuple(dict.fromkeys(one.version.value for one in card.interfaces))
+    if not any(one.version in DIALECTS for one in card.interfaces):
+        ours = tuple(version.value for version in SPOKEN_VERSIONS)
+        raise A2AProtocolMismatchError(url=url, theirs=versions, ours=ours)
+    offered = dict.fromkeys(f"{one.binding} {one.version}" for one in card.interfaces)
+    silent = dict.fromkeys(one.binding for one in card.interfaces if one.version in DIALECTS)
+    reason = f"{' and '.join(silent)} is not spoken yet; the card offers {', '.join(offered)}"
+    raise InvalidAgentCardError(url=url, reason=reason, problem=CardProblem.NO_USABLE_INTERFACE)
+
+
+def _require_extensions(card: AgentCard, spoken: Collection[str]) -> None:
+    missing = [
+        one.uri for one in card.capabilities.extensions if one.required and one.uri not in spoken
+    ]
+    if missing:
+        raise InvalidAgentCardError(
+            url=_url(card),
+            reason=f"the agent requires extensions that are not spoken: {', '.join(missing)}",
+            problem=CardProblem.EXTENSION_REQUIRED,
+        )
+
+
+def _url(card: AgentCard) -> str:
+    return card.source or next((one.url for one in card.interfaces), "")
