@@ -46,8 +46,9 @@ def parse(body: bytes, faces: Sequence[Face]) -> Call:
     except (ValueError, RecursionError) as error:
         raise UnreadableError(RefusedError(Fault.PARSE, str(error))) from None
     if not isinstance(request, dict):
-        text = "Batch requests are not supported"
-        raise _invalid(text if request and isinstance(request, list) else "Invalid Request")
+        if request and isinstance(request, list):
+            raise _invalid("Batch requests are not supported")
+        raise _invalid("Invalid Request", problem="a request is an object")
     request_id = request.get("id")
     if isinstance(request_id, bool) or not isinstance(request_id, str | int | None):
         raise _invalid("Invalid request: id must be a string, integer, or null")
@@ -55,7 +56,7 @@ def parse(body: bytes, faces: Sequence[Face]) -> Call:
         raise _invalid("Invalid request: 'jsonrpc' must be exactly '2.0'", request_id)
     method = request.get("method")
     if not isinstance(method, str):
-        raise _invalid("Invalid Request", request_id)
+        raise _invalid("Invalid Request", request_id, problem="a request has a method")
     for face in faces:
         if method in face.methods or method in face.unsupported:
             operation = face.methods.get(method)
@@ -63,5 +64,7 @@ def parse(body: bytes, faces: Sequence[Face]) -> Call:
     raise UnreadableError(RefusedError(Fault.METHOD_NOT_FOUND, "Method not found"), request_id)
 
 
-def _invalid(text: str, request_id: str | int | None = None) -> UnreadableError:
-    return UnreadableError(RefusedError(Fault.INVALID_REQUEST, text), request_id)
+def _invalid(
+    text: str, request_id: str | int | None = None, *, problem: str = ""
+) -> UnreadableError:
+    return UnreadableError(RefusedError(Fault.INVALID_REQUEST, text, problem=problem), request_id)

@@ -59,8 +59,8 @@ class Face(Protocol):
         """Its errors for what cannot be carried out."""
         ...
 
-    def check_header(self, value: str, *, alone: bool) -> None:
-        """Look at the `A2A-Version` header; `alone` when the peer speaks no other version."""
+    def check_header(self, value: str) -> None:
+        """Look at the `A2A-Version` header, which is empty when there is none."""
         ...
 
     def read_send(self, params: Json) -> SendParams:

@@ -1,7 +1,7 @@
 """A2A 0.3 over JSON-RPC as a2a-sdk 0.3 serves it.
 
-Stricter than that in one thing: a message or a part without its `kind` is refused, as the JS
-server does, because the specification requires it.
+Stricter than that in one thing: a part without its `kind` is refused, as the JS server does,
+because the specification requires it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _VERSION = re.compile(r"0(\.\d+)*", re.ASCII)
 
 
 class FaceV03:
-    """A2A 0.3; it cannot list."""
+    """A2A 0.3; it cannot list. Beside 1.0 on one URL it looks as a2a-sdk's adapter makes it."""
 
     version = "0.3"
     methods: ClassVar[Mapping[str, Operation]] = {
@@ -86,12 +86,13 @@ class FaceV03:
         Objection.NO_CONTEXT: (Fault.INVALID_PARAMS, "bad context id"),
     }
 
-    def __init__(self, clock: PeerClock) -> None:
+    def __init__(self, clock: PeerClock, *, alone: bool) -> None:
         self._clock = clock
+        self._alone = alone
 
-    def check_header(self, value: str, *, alone: bool) -> None:
-        """Take any header when alone; beside 1.0 only 0.x or none, as a2a-sdk's adapter does."""
-        if not alone and value and not _VERSION.fullmatch(value):
+    def check_header(self, value: str) -> None:
+        """Take any header when alone; beside 1.0 only 0.x or none."""
+        if not self._alone and value and not _VERSION.fullmatch(value):
             raise RefusedError(
                 Fault.INTERNAL,
                 f"A2A version '{value}' is not supported by this handler. Expected version '0.3'.",
@@ -143,14 +144,21 @@ class FaceV03:
         return {"id": request_id, "jsonrpc": "2.0", "result": result}
 
     def refusal(self, request_id: object, error: RefusedError) -> Json:
-        """Write the envelope of an error; a null id is left out."""
-        body: Json = {"code": error.fault.code, "message": error.text}
-        if error.field:
+        """Write the envelope of an error; what is null is left out, but by the adapter."""
+        body: Json = {"code": error.fault.code}
+        if error.fault is Fault.INVALID_REQUEST:
+            body["data"] = [{"type": "value_error", "loc": [], "msg": error.text}]
+            body["message"] = "Request payload validation error"
+        elif error.field:
             loc = ["params", *error.field.split(".")]
             body["data"] = [{"type": "value_error", "loc": loc, "msg": error.problem}]
             body["message"] = "Invalid parameters"
+        else:
+            body["message"] = error.text
+        if not self._alone:
+            body.setdefault("data", None)
         envelope: Json = {"error": body}
-        if request_id is not None:
+        if request_id is not None or not self._alone:
             envelope["id"] = request_id
         return {**envelope, "jsonrpc": "2.0"}
 
@@ -160,7 +168,7 @@ def _read_message(value: Json) -> Message:
     role = value.get("role")
     if role not in {"user", "agent"}:
         raise wrong("message.role", "Input should be 'agent' or 'user'")
-    if value.get("kind") != "message":
+    if value.get("kind", "message") != "message":
         raise wrong("message.kind", "Input should be 'message'")
     parts = value.get("parts")
     if parts is None:

@@ -105,7 +105,7 @@ class FaceV10:
         self._lists = lists
         self.listing: Listing | None = self
 
-    def check_header(self, value: str, *, alone: bool) -> None:  # noqa: ARG002 - as Face has it
+    def check_header(self, value: str) -> None:
         """Take any 1.x: a2a-sdk compares the major number only; no header means 0.3 (3.6.2)."""
         match = _VERSION.fullmatch(value or "0.3")
         if match is None or match[1] != "1":

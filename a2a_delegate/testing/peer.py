@@ -82,7 +82,7 @@ class ScriptedPeer:
         self._agent = agent = Agent(name, recognises_repeats=recognises_repeats)
         faces: dict[str, Face] = {
             "1.0": FaceV10(clock, tenant=tenant, lists=lists),
-            "0.3": FaceV03(clock),
+            "0.3": FaceV03(clock, alone=len(self.versions) == 1),
         }
         # Where both are spoken, the envelope is read by 1.0's, as in a2a-sdk 1.3.
         spoken = [faces[version] for version in VERSIONS if version in self.versions]

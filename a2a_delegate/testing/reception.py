@@ -81,7 +81,7 @@ class Reception:
         # Every method of 0.3 requires an id (a2a-sdk 0.3); 1.0 carries out a notification too.
         if face.version == "0.3" and call.request_id is None:
             raise RefusedError(Fault.INVALID_PARAMS, "", field="id", problem="Field required")
-        face.check_header(version_header, alone=len(self._faces) == 1)
+        face.check_header(version_header)
         if not isinstance(call.params, dict):
             problem = "params must be an object"
             raise RefusedError(Fault.INVALID_PARAMS, "Invalid params", problem=problem)
