@@ -12,6 +12,7 @@ Match on the classes, or on `status`. Nine classes, and these fields in each of 
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from dataclasses import dataclass, field
@@ -128,7 +129,7 @@ class DelegationHandle:
     def from_json(cls, text: str) -> DelegationHandle:
         """Read a handle that `to_json` wrote. Raises UsageError for anything else."""
         try:
-            return _HANDLE.validate_json(text, strict=False)
+            return _handle_reader().validate_json(text)
         except (pydantic.ValidationError, ValueError) as problem:
             if isinstance(problem, pydantic.ValidationError):
                 where = problem.errors(include_input=False, include_url=False)[0]
@@ -358,7 +359,13 @@ DelegateResult: TypeAlias = (
     | Unknown
 )
 
-_HANDLE = pydantic.TypeAdapter(DelegationHandle)
+
+@functools.cache
+def _handle_reader() -> pydantic.TypeAdapter[DelegationHandle]:
+    # Made when first needed: making it would take a third of the time that the import takes.
+    return pydantic.TypeAdapter(DelegationHandle)
+
+
 _FENCE = re.compile(r"\A\s*```(?:json)?[ \t]*\n(.*?)\n?\s*```\s*\Z", re.DOTALL | re.IGNORECASE)
 
 
