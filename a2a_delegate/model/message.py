@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from a2a_delegate.model.json_value import sha256
 from a2a_delegate.model.part import text_of
 
 if TYPE_CHECKING:
@@ -43,3 +45,23 @@ class Message:
     def __str__(self) -> str:
         """Return the text."""
         return self.text
+
+
+def digest_of(message: Message) -> str:
+    """Return the SHA-256 of what a message says, without its ids, in hexadecimal.
+
+    Two messages with one digest ask for the same work. Files count by the SHA-256 of their bytes.
+    """
+    said = [_canonical_part(part) for part in message.parts]
+    metadata = None if message.metadata is None else dict(message.metadata)
+    return sha256([said, metadata])
+
+
+def _canonical_part(part: Part) -> JSON:
+    content = getattr(part, "content", None)
+    facts = {name: getattr(part, name) for name in part.__slots__}
+    if content is not None:
+        facts["content"] = hashlib.sha256(content).hexdigest()
+    if facts.get("metadata") is not None:
+        facts["metadata"] = dict(facts["metadata"])
+    return {"kind": type(part).__name__, **facts}
