@@ -8,14 +8,16 @@ own, and the caller's task waits for it. This module is the only one that touche
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import sys
 from typing import TYPE_CHECKING
 
 import anyio
 
+# Each loop is imported where it runs: the one that is there has been imported already, and the
+# other one would cost its import for nothing.
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Awaitable, Callable
 
     import trio
@@ -53,6 +55,8 @@ class Bell:
         self._rung = False
 
     async def _wait_on_asyncio(self, until: float | None) -> None:
+        import asyncio
+
         loop = asyncio.get_running_loop()
         self._future = loop.create_future()
         timer = None if until is None else loop.call_at(until, self.ring)
@@ -64,7 +68,7 @@ class Bell:
                 timer.cancel()
 
     async def _wait_on_trio(self, until: float | None) -> None:
-        import trio  # noqa: PLC0415 - only where it runs
+        import trio
 
         self._trio_event = trio.Event()
         try:
@@ -98,10 +102,12 @@ class OwnedTask:
         self.finished = False
         self.error: Exception | None = None
         if _on_trio():
-            import trio  # noqa: PLC0415 - only where it runs
+            import trio
 
             trio.lowlevel.spawn_system_task(self._run, context=contextvars.copy_context())
         else:
+            import asyncio
+
             task = asyncio.get_running_loop().create_task(self._run())
             # A task that the loop's end cancels before its first step never runs a line of it.
             task.add_done_callback(lambda _: self._finish())
@@ -118,8 +124,9 @@ class OwnedTask:
                 await self._function()
         except Exception as problem:  # noqa: BLE001 - its owner reads it; a system task never raises
             self.error = problem
-        except asyncio.CancelledError:
-            # The end of the loop: this task is over, and its owner sees it.
+        except anyio.get_cancelled_exc_class():
+            # The end of an asyncio loop; on trio the scope has taken every cancellation. This
+            # task is over, and its owner sees it.
             pass
         finally:
             self._finish()
@@ -168,8 +175,11 @@ async def uninterrupted(wait: Callable[[], Awaitable[None]]) -> bool:
 
     trio has none: there a shielded scope is enough, and its Cancelled must never be absorbed.
     """
+    if _on_trio():
+        await wait()
+        return False
     try:
         await wait()
-    except asyncio.CancelledError:
+    except anyio.get_cancelled_exc_class():
         return True
     return False
