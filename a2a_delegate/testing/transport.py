@@ -64,26 +64,35 @@ class ScriptedTransport(httpx.AsyncBaseTransport):
 
 
 class _ReplyStream(httpx.AsyncByteStream):
-    """The body of a reply as it comes in: whole, cut off, or filled up with blanks."""
+    """The body of a reply as it comes in: whole, cut off, or filled up with blanks.
+
+    No generator: a client may leave it half-way, and nobody would close that.
+    """
 
     def __init__(self, reply: Reply, request: httpx.Request, entry: Entry) -> None:
         self._reply = reply
         self._request = request
         self._entry = entry
+        self._sent = 0
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        await anyio.lowlevel.checkpoint()
         reply = self._reply
-        content = reply.content[: reply.cut_at]
-        for start in range(0, len(content), _CHUNK):
-            await anyio.lowlevel.checkpoint()
-            yield content[start : start + _CHUNK]
-        if reply.cut_at is not None and reply.cut_at < len(reply.content):
+        whole = len(reply.content)
+        end = whole if reply.cut_at is None else min(whole, reply.cut_at)
+        if self._sent < end:
+            piece = reply.content[self._sent : min(end, self._sent + _CHUNK)]
+        elif end < whole:
             raise reply.loss.error(self._request)
-        blanks = 0 if reply.size is None else reply.size - len(content)
-        while blanks > 0:
-            await anyio.lowlevel.checkpoint()
-            yield b" " * min(blanks, _CHUNK)
-            blanks -= _CHUNK
+        elif reply.size is not None and self._sent < reply.size:
+            piece = b" " * min(_CHUNK, reply.size - self._sent)
+        else:
+            raise StopAsyncIteration
+        self._sent += len(piece)
+        return piece
 
     async def aclose(self) -> None:
         self._entry.open = False
