@@ -7,11 +7,15 @@ after which no byte of it leaves any more, whatever the transport still does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+EVIDENCE_BYTES = 64 * 1024
+"""How much of a reply is kept to show what came."""
 
 
 class SealedError(Exception):
@@ -32,6 +36,8 @@ class Exchange:
 
     `on_left` is called once, as the first byte of the body is about to be handed over; `on_id`
     as soon as the reply shows a task id, which may be long before the reply is complete.
+    `evidence` is what has come of the reply so far; it is here, and not only in what the carrier
+    returns, because a carrier that is cancelled returns nothing.
     """
 
     on_left: Callable[[], None] = _nothing
@@ -39,6 +45,7 @@ class Exchange:
     body_left: bool = False
     sealed: bool = False
     http_status: int | None = None
+    _seen: bytearray = field(default_factory=bytearray, init=False, repr=False)
 
     def leave(self) -> None:
         """Record that the body goes now. Raises SealedError when it may not go any more."""
@@ -47,6 +54,17 @@ class Exchange:
         if not self.body_left:
             self.body_left = True
             self.on_left()
+
+    @property
+    def evidence(self) -> bytes:
+        """The first bytes of the reply, as received, at most `EVIDENCE_BYTES`."""
+        return bytes(self._seen)
+
+    def see(self, chunk: bytes) -> None:
+        """Keep a piece of the reply as evidence, as far as there is room."""
+        room = EVIDENCE_BYTES - len(self._seen)
+        if room > 0:
+            self._seen += chunk[:room]
 
     def seal(self) -> bool:
         """Let no byte leave from now on; return whether any has left before."""
