@@ -1,0 +1,204 @@
+"""The body of a reply, read within bounds.
+
+A peer may send any number of bytes, in pieces of one byte, compressed a thousandfold although
+nobody asked for that. What is kept stays below the limit, counted as decoded, whatever comes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import zlib
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING, cast
+
+import anyio
+import httpx
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from a2a_delegate.bindings.exchange import Exchange
+
+_CLOSING_SECONDS = 1.0
+"""How long a connection that is given up may take to close."""
+
+_LEFTOVERS = 20_000
+"""Pieces that may be taken off a stream that is being given up: what one read can hold."""
+
+
+class UnreadableBodyError(Exception):
+    """The body is none that is read here: too large, or in an encoding that nobody asked for."""
+
+
+class Received:
+    """The bytes of one reply, as they come.
+
+    `scan` is fed the pieces of an incomplete body and returns the id of a task as soon as it can;
+    None where no id matters. The exchange is told of it once.
+    """
+
+    __slots__ = ("_buffer", "_exchange", "_scan", "limit", "task_id")
+
+    def __init__(
+        self, exchange: Exchange, *, limit: int, scan: Callable[[bytes], str | None] | None = None
+    ) -> None:
+        self._exchange = exchange
+        self._scan = scan
+        self._buffer: bytes | bytearray = b""
+        self.limit = limit
+        self.task_id: str | None = None
+
+    def add(self, chunk: bytes, *, complete: bool = False) -> None:
+        """Take one more piece; `complete` if it is known to be the last.
+
+        Raises UnreadableBodyError when it is too much.
+        """
+        room = self.limit - len(self._buffer)
+        kept = chunk if len(chunk) <= room else chunk[:room]
+        if not self._buffer:
+            self._buffer = kept
+        else:
+            if isinstance(self._buffer, bytes):
+                self._buffer = bytearray(self._buffer)
+            self._buffer += kept
+        self._exchange.see(kept)
+        if self._scan is not None and self.task_id is None and not complete:
+            self.task_id = self._scan(kept)
+            if self.task_id is not None:
+                self._exchange.on_id(self.task_id)
+        if len(chunk) > room:
+            raise UnreadableBodyError(f"it is larger than {self.limit} bytes")
+
+    def size_with(self, chunk: bytes) -> int:
+        """Return how many bytes there will be with one more piece."""
+        return len(self._buffer) + len(chunk)
+
+    def whole(self) -> bytes:
+        """Return the body, which has come to its end."""
+        return bytes(self._buffer)
+
+
+async def read_body(response: httpx.Response, received: Received) -> None:
+    """Read a reply's body into `received`; at its end the connection is free again.
+
+    Raises UnreadableBodyError when it is no body to be read, and whatever the transport raises
+    when it is cut. The response is to be given up then.
+    """
+    if response.is_stream_consumed:
+        # A hook of the caller's client, or a transport without a network, has read it already.
+        received.add(response.content, complete=True)
+        return
+    if "content-encoding" in response.headers:
+        bounded(response, received.limit)
+    announced = response.headers.get("content-length", "")
+    # No id is searched in what is complete: the reply itself shows it. Longer than a number of
+    # 64 bits, a length is nonsense.
+    length = int(announced) if announced.isdecimal() and len(announced) < 20 else -1  # noqa: PLR2004
+    # The stream itself: of the generators that httpx has for it, each is one more to end early.
+    chunks = aiter(_stream_of(response))
+    try:
+        async for chunk in chunks:
+            received.add(chunk, complete=received.size_with(chunk) == length)
+    except UnreadableBodyError:
+        await _let_go(chunks)
+        raise
+    await response.aclose()
+
+
+def bounded(response: httpx.Response, limit: int) -> None:
+    """Let a reply's body be read as plain bytes and no more than `limit` of them, by anyone.
+
+    httpx would decode one piece of 64 KiB to 64 MiB at once. Here the decoding itself is bounded.
+    """
+    if response.is_stream_consumed:
+        return
+    words = response.headers.get("content-encoding", "").strip().lower()
+    response.headers.pop("content-encoding", None)
+    response.stream = _Bounded(_stream_of(response), _Decoder(words, limit))
+
+
+def _stream_of(response: httpx.Response) -> httpx.AsyncByteStream:
+    # An asynchronous client has made sure of it.
+    return cast("httpx.AsyncByteStream", response.stream)
+
+
+async def give_up(response: httpx.Response) -> None:
+    """Close a response that is not read to its end, quietly and within a bound.
+
+    Runs while an exception is on its way, which may be a cancellation: that one must go on.
+    """
+    if response.is_closed:
+        return
+    with (
+        anyio.move_on_after(_CLOSING_SECONDS, shield=True),
+        # Whatever a transport raises in closing, what was on its way says more.
+        contextlib.suppress(Exception),
+    ):
+        await response.aclose()
+
+
+async def _let_go(chunks: AsyncIterator[bytes]) -> None:
+    """End an iteration early, from within.
+
+    httpx reads through generators inside generators. Left where they stand, they end in the garbage
+    collector, and trio complains. An exception from the innermost ends them all and closes the
+    connection: so the next read is cancelled. A stream that never waits is not reached by that.
+    """
+    with anyio.CancelScope() as scope, contextlib.suppress(Exception):
+        scope.cancel()
+        for _ in range(_LEFTOVERS):
+            await anext(chunks)
+        if isinstance(chunks, AsyncGenerator):
+            await chunks.aclose()
+
+
+class _Decoder:
+    """Decodes the pieces of one body, and counts what comes of them."""
+
+    __slots__ = ("_inflate", "_left", "_limit", "_words")
+
+    def __init__(self, words: str, limit: int) -> None:
+        self._words = words
+        self._limit = limit
+        self._left = limit
+        # 32: told by its own header whether it is gzip or zlib.
+        self._inflate = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
+
+    def decode(self, chunk: bytes) -> bytes:
+        """Return the plain bytes. Raises UnreadableBodyError."""
+        if self._words in {"gzip", "x-gzip", "deflate"}:
+            try:
+                chunk = self._inflate.decompress(chunk, self._left + 1)
+            except zlib.error as problem:
+                raise UnreadableBodyError(f"its encoding is broken: {problem}") from problem
+        elif self._words not in {"", "identity"}:
+            raise UnreadableBodyError(f"its encoding is {self._words!r}, and none was asked for")
+        self._left -= len(chunk)
+        if self._left < 0:
+            raise UnreadableBodyError(f"it is larger than {self._limit} bytes")
+        return chunk
+
+
+class _Bounded(httpx.AsyncByteStream):
+    """The stream of one reply, decoded within a bound; like that of a network, it is read once."""
+
+    def __init__(self, stream: httpx.AsyncByteStream, decoder: _Decoder) -> None:
+        self._stream = stream
+        self._chunks = aiter(stream)
+        self._decoder = decoder
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        """Return the next piece. Raises UnreadableBodyError, and ends the stream below then."""
+        chunk = await anext(self._chunks)
+        try:
+            return self._decoder.decode(chunk)
+        except UnreadableBodyError:
+            await _let_go(self._chunks)
+            raise
+
+    async def aclose(self) -> None:
+        """Close the stream below."""
+        await self._stream.aclose()
