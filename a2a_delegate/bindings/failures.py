@@ -1,0 +1,109 @@
+"""What a failed request means: the one place where errors of the libraries below are read.
+
+The exchange decides, not the exception: no byte of the body left, so the peer never began; or some
+did, and nobody can say. The exception only tells at which step it happened.
+"""
+
+from __future__ import annotations
+
+import ssl
+from typing import TYPE_CHECKING
+
+import httpx
+
+from a2a_delegate.bindings.exchange import SealedError
+from a2a_delegate.errors import LostReplyError, PeerUnreachableError
+from a2a_delegate.lifecycle.operations import Lost, NotSent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from a2a_delegate.bindings.exchange import Exchange
+
+_LINKS = 10
+"""How far a chain of causes is followed."""
+
+CLOSED = "the httpx client is closed; it must stay open as long as the delegate is used"
+
+
+def failed(
+    problem: Exception, *, exchange: Exchange, name: str, url: str, task_id: str | None = None
+) -> NotSent | Lost:
+    """Say what an exception means for the request that it ended.
+
+    `name` is the word of the operation, `url` where it went, `task_id` an id that the incomplete
+    reply showed. The exception is the `__cause__` of the error; see `_chained`.
+    """
+    reason = _reason(problem)
+    if exchange.body_left:
+        lost = LostReplyError(method=name, phase=_phase_of_loss(problem), reason=reason)
+        _chained(lost, problem)
+        return Lost(lost, evidence=exchange.evidence, task_id=task_id)
+    unreachable = PeerUnreachableError(phase=_phase_before(problem), url=url, reason=reason)
+    _chained(unreachable, problem)
+    return NotSent(unreachable)
+
+
+def may_pass(problem: BaseException | None) -> bool:
+    """Tell whether the same request may fare better soon: the network failed, and not the call."""
+    return (
+        isinstance(problem, httpx.NetworkError | httpx.TimeoutException | httpx.RemoteProtocolError)
+        and _phase_before(problem) != "tls"
+    )
+
+
+def spoke(problem: BaseException | None) -> bool:
+    """Tell whether the peer did send something, though no HTTP.
+
+    httpx has one exception for a peer that hangs up in silence and for one that answers with
+    garbage. Only the latter is made of the parser's own error, or of nothing below httpx.
+    """
+    if not isinstance(problem, httpx.RemoteProtocolError):
+        return False
+    below = list(_chain(problem))[1:]
+    return not below or any(type(link).__module__.startswith("h11") for link in below)
+
+
+def _chained(error: Exception, problem: Exception) -> None:
+    # The parser quotes the header that it refuses, and a header may be a credential.
+    if not isinstance(problem, httpx.LocalProtocolError):
+        error.__cause__ = problem
+
+
+def _reason(problem: Exception) -> str:
+    if isinstance(problem, httpx.LocalProtocolError):
+        return "a header or the address cannot be sent as HTTP"
+    if isinstance(problem, SealedError):
+        return "the delegation had ended before the request left"
+    words: list[str] = []
+    for link in _chain(problem):
+        text = str(link)
+        if text and text not in words:
+            words.append(text)
+    return ": ".join(words) or type(problem).__name__
+
+
+def _phase_before(problem: BaseException) -> str:
+    if isinstance(problem, httpx.PoolTimeout):
+        return "queue"
+    if isinstance(problem, httpx.WriteError | httpx.WriteTimeout | SealedError):
+        return "write"
+    # Both loops hide the error of a handshake behind one of a stream, but keep it as its context.
+    if isinstance(problem, httpx.ConnectError) and any(
+        isinstance(link, ssl.SSLError) for link in _chain(problem)
+    ):
+        return "tls"
+    return "connect"
+
+
+def _phase_of_loss(problem: Exception) -> str:
+    return "write" if isinstance(problem, httpx.WriteError | httpx.WriteTimeout) else "read"
+
+
+def _chain(problem: BaseException) -> Iterator[BaseException]:
+    link: BaseException | None = problem
+    for _ in range(_LINKS):
+        if link is None:
+            return
+        yield link
+        link = link.__cause__ or link.__context__
