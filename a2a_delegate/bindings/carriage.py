@@ -1,0 +1,135 @@
+"""One HTTP request from build to the last byte of its reply, with a typed end.
+
+Whatever the network, the peer, the caller's client or a library below does becomes one of the
+four ends. Cancellation alone passes through, and leaves the exchange to be read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from a2a_delegate.bindings.body import WatchedAuth, WatchedBody, WatchedRequest
+from a2a_delegate.bindings.failures import CLOSED, failed
+from a2a_delegate.bindings.reading import Received, UnreadableBodyError, give_up, read_body
+from a2a_delegate.errors import InvalidReplyError, PeerUnreachableError, UsageError
+from a2a_delegate.lifecycle.operations import Lost, NotSent, Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import httpx
+
+    from a2a_delegate.bindings.exchange import Exchange
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """What is to be carried.
+
+    `name` is the word for it in errors. `url` is absolute and of a bound origin. `headers` go
+    beside those of the client and before them. `body` None is a GET. `scan` finds the id of a
+    task in the pieces of an incomplete reply, where one matters.
+    """
+
+    name: str
+    url: httpx.URL
+    headers: Mapping[str, str]
+    body: bytes | None = field(default=None, repr=False)
+    auth: httpx.Auth | None = field(default=None, repr=False)
+    scan: Callable[[bytes], str | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A complete HTTP reply, whatever its status."""
+
+    status: int
+    headers: httpx.Headers
+    body: bytes = field(repr=False)
+
+    @property
+    def is_success(self) -> bool:
+        """Whether the status says that all went well."""
+        return 200 <= self.status < 300  # noqa: PLR2004 - RFC 9110 section 15.3
+
+
+Carried: TypeAlias = Answer | Unreadable | NotSent | Lost
+
+
+class Carrier:
+    """Carries requests over a client that somebody else owns: neither changed nor closed here.
+
+    `max_reply_bytes` bounds what is kept of a reply, counted as decoded.
+    """
+
+    def __init__(self, client: httpx.AsyncClient, *, max_reply_bytes: int) -> None:
+        self._client = client
+        self._max_reply_bytes = max_reply_bytes
+        # Time belongs to the caller of `carry`, who cancels it: a limit of the client's on reading,
+        # five seconds unless it was told otherwise, would turn a slow answer into an unknown one,
+        # and a wait in its queue is no failure. Its limit on connecting stays: nothing has left
+        # then, and it lets another attempt begin.
+        connect = client.timeout.connect
+        self._timeout = {"connect": connect, "read": None, "write": None, "pool": None}
+
+    async def carry(self, errand: Errand, exchange: Exchange) -> Carried:
+        """Carry one errand. Raises nothing but cancellation."""
+        if self._client.is_closed:
+            closed = PeerUnreachableError(phase="connect", url=str(errand.url), reason=CLOSED)
+            closed.__cause__ = UsageError(CLOSED)
+            return NotSent(closed)
+        received = Received(exchange, limit=self._max_reply_bytes, scan=errand.scan)
+        try:
+            return await self._round_trip(errand, exchange, received)
+        except UnreadableBodyError as problem:
+            unreadable = InvalidReplyError(
+                method=errand.name, reason=str(problem), status=exchange.http_status
+            )
+            return Unreadable(unreadable, evidence=exchange.evidence, task_id=received.task_id)
+        # Transports, authentications and hooks are other people's code and raise what they like;
+        # an effect must come of it all the same, and the exchange knows which.
+        except Exception as problem:  # noqa: BLE001 - as said above
+            return failed(
+                problem,
+                exchange=exchange,
+                name=errand.name,
+                url=str(errand.url),
+                task_id=received.task_id,
+            )
+
+    async def _round_trip(self, errand: Errand, exchange: Exchange, received: Received) -> Answer:
+        request, auth = self._built(errand, exchange)
+        response = await self._client.send(request, stream=True, auth=auth, follow_redirects=False)
+        exchange.http_status = response.status_code
+        try:
+            await read_body(response, received)
+        except BaseException:
+            await give_up(response)
+            raise
+        return Answer(response.status_code, response.headers, received.whole())
+
+    def _built(self, errand: Errand, exchange: Exchange) -> tuple[httpx.Request, httpx.Auth | None]:
+        auth = self._client.auth if errand.auth is None else errand.auth
+        if auth is not None:
+            auth = WatchedAuth(auth, errand.body, exchange, limit=self._max_reply_bytes)
+        if errand.body is None:
+            request = self._client.build_request(
+                "GET", errand.url, headers=errand.headers, extensions={"timeout": self._timeout}
+            )
+            return request, auth
+        body = WatchedBody(errand.body, exchange)
+        request = self._client.build_request(
+            "POST",
+            errand.url,
+            content=body,
+            headers={**errand.headers, "Content-Length": str(len(errand.body))},
+            extensions={"timeout": self._timeout},
+        )
+        # Headers of the client's own could ask for chunks; a body of known length has none.
+        request.headers.pop("Transfer-Encoding", None)
+        # In place of the generator that httpx wraps around it, which may be left half finished.
+        request.stream = body
+        if auth is None and self._client.event_hooks["request"]:
+            request = WatchedRequest(request, errand.body, exchange)
+        return request, auth
