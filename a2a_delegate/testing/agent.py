@@ -193,7 +193,11 @@ _SAYS: Mapping[str, tuple[WorkState, str]] = {
 }
 _MAKES: Mapping[str, Mapping[str, tuple[Part, ...]]] = {
     "data": {
-        "data": (DataPart({"city": "Rome", "n": 3, "list": [1, None, "x"]}, "application/json"),)
+        "data": (
+            DataPart(
+                {"city": "Rome", "n": 3, "list": [1, None, "x"]}, media_type="application/json"
+            ),
+        )
     },
     "file": {
         "files": (

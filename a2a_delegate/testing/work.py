@@ -47,32 +47,35 @@ _TERMINAL = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TextPart:
-    """A part of text."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """What every kind of part may have beside its content."""
 
-    text: str
-    metadata: Mapping[str, object] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DataPart:
-    """A part of any JSON value."""
-
-    data: object
+    filename: str = ""
     media_type: str = ""
     metadata: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class FilePart:
+class TextPart(_Part):
+    """A part of text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DataPart(_Part):
+    """A part of any JSON value."""
+
+    data: object
+
+
+@dataclass(frozen=True, slots=True)
+class FilePart(_Part):
     """A file: by its address, or by its content in base64 as the wire has it."""
 
     base64: str | None = None
     url: str | None = None
-    filename: str = ""
-    media_type: str = ""
-    metadata: Mapping[str, object] | None = None
 
 
 Part: TypeAlias = TextPart | DataPart | FilePart

@@ -47,6 +47,19 @@ async def test_a_message_without_text_is_work_too(speaker: Speaker) -> None:
     assert shown == [part]
 
 
+async def test_every_kind_of_part_stands_in_the_history_as_it_was_sent() -> None:
+    peer = ScriptedPeer()
+    parts = [
+        {"text": "task", "mediaType": "text/markdown", "metadata": {"a": 1}},
+        {"data": None, "filename": "nothing.json"},
+        {"raw": "aGk=", "mediaType": "text/plain"},
+        {"url": "https://files.example/x", "filename": "x"},
+    ]
+    async with peer.client() as client:
+        task = await Speaker(peer, client).sent_task("", parts=parts)
+    assert task["history"][0]["parts"] == parts
+
+
 async def test_a_blocking_send_waits_for_slow_work(speaker: Speaker) -> None:
     start = anyio.current_time()
     task = await speaker.sent_task("slow 5")
