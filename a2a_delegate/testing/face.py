@@ -6,6 +6,7 @@ against recorded replies of real servers. Nothing here is shared with the client
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 if TYPE_CHECKING:
@@ -26,37 +27,30 @@ Json: TypeAlias = dict[str, object]
 """A JSON object."""
 
 
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """The fixed words of one version.
+
+    `methods` and `unsupported` are the names of what it knows: the operations of this peer, and
+    what it does not offer, with the answer to that. `objections` are its errors for what cannot
+    be carried out.
+    """
+
+    version: str
+    methods: Mapping[str, Operation]
+    unsupported: Mapping[str, tuple[Fault, str]]
+    states: Mapping[WorkState, str]
+    objections: Mapping[Objection, tuple[Fault, str]]
+
+
 class Face(Protocol):
     """One version, as the peer speaks it. The readers raise RefusedError."""
 
-    @property
-    def version(self) -> str:
-        """Its name, as cards and headers have it."""
-        ...
-
-    @property
-    def methods(self) -> Mapping[str, Operation]:
-        """The names of its methods."""
-        ...
-
-    @property
-    def unsupported(self) -> Mapping[str, tuple[Fault, str]]:
-        """Its methods that this peer does not offer, and what is answered to them."""
-        ...
+    words: Vocabulary
 
     @property
     def listing(self) -> Listing | None:
         """How it lists tasks, if it can."""
-        ...
-
-    @property
-    def states(self) -> Mapping[WorkState, str]:
-        """Its words for the states."""
-        ...
-
-    @property
-    def objections(self) -> Mapping[Objection, tuple[Fault, str]]:
-        """Its errors for what cannot be carried out."""
         ...
 
     def check_header(self, value: str) -> None:

@@ -7,9 +7,10 @@ because the specification requires it.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from a2a_delegate.testing.behaviours import Operation
+from a2a_delegate.testing.face import Vocabulary
 from a2a_delegate.testing.requests import (
     NO_PUSH,
     Fault,
@@ -39,25 +40,21 @@ from a2a_delegate.testing.work import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from a2a_delegate.testing.clock import PeerClock
     from a2a_delegate.testing.face import Json, Listing
 
 _VERSION = re.compile(r"0(\.\d+)*", re.ASCII)
 
 
-class FaceV03:
-    """A2A 0.3; it cannot list. Beside 1.0 on one URL it looks as a2a-sdk's adapter makes it."""
-
-    version = "0.3"
-    methods: ClassVar[Mapping[str, Operation]] = {
+VOCABULARY = Vocabulary(
+    version="0.3",
+    methods={
         "message/send": Operation.SEND,
         "tasks/get": Operation.GET,
         "tasks/list": Operation.LIST,
         "tasks/cancel": Operation.CANCEL,
-    }
-    unsupported: ClassVar[Mapping[str, tuple[Fault, str]]] = {
+    },
+    unsupported={
         "message/stream": (Fault.UNSUPPORTED_OPERATION, "This agent does not stream"),
         "tasks/resubscribe": (Fault.UNSUPPORTED_OPERATION, "This agent does not stream"),
         "tasks/pushNotificationConfig/set": NO_PUSH,
@@ -68,10 +65,9 @@ class FaceV03:
             Fault.INTERNAL,
             "Authenticated card not supported",
         ),
-    }
-    listing: Listing | None = None
-    states: ClassVar[Mapping[WorkState, str]] = {state: state.value for state in WorkState}
-    objections: ClassVar[Mapping[Objection, tuple[Fault, str]]] = {
+    },
+    states={state: state.value for state in WorkState},
+    objections={
         Objection.FINISHED: (Fault.INVALID_PARAMS, "Task {task} is in terminal state: {state}"),
         Objection.NOT_CANCELABLE: (
             Fault.TASK_NOT_CANCELABLE,
@@ -84,7 +80,16 @@ class FaceV03:
         ),
         Objection.OTHER_CONTEXT: (Fault.INVALID_PARAMS, "bad context id"),
         Objection.NO_CONTEXT: (Fault.INVALID_PARAMS, "bad context id"),
-    }
+    },
+)
+"""The words of A2A 0.3."""
+
+
+class FaceV03:
+    """A2A 0.3; it cannot list. Beside 1.0 on one URL it looks as a2a-sdk's adapter makes it."""
+
+    words = VOCABULARY
+    listing: Listing | None = None
 
     def __init__(self, clock: PeerClock, *, alone: bool) -> None:
         self._clock = clock
@@ -121,7 +126,7 @@ class FaceV03:
 
     def task(self, view: View, history_length: int | None) -> Json:
         """Write a Task; a history length of 0 shows all of it, as servers of 0.3 do."""
-        status: Json = {"state": self.states[view.state]}
+        status: Json = {"state": self.words.states[view.state]}
         if view.message is not None:
             status["message"] = _message(view.message)
         if view.since is not None:
@@ -166,7 +171,7 @@ class FaceV03:
 def _read_message(value: Json) -> Message:
     message_id = take_text(value, "messageId", "message.messageId", required=True)
     role = value.get("role")
-    if role not in {"user", "agent"}:
+    if role not in ("user", "agent"):
         raise wrong("message.role", "Input should be 'agent' or 'user'")
     if value.get("kind", "message") != "message":
         raise wrong("message.kind", "Input should be 'message'")
@@ -192,9 +197,9 @@ def _read_part(value: Json) -> Part:
     metadata = take_metadata(value, "message.parts.metadata")
     match value:
         case {"kind": "text", "text": str(text)}:
-            return TextPart(text, metadata)
+            return TextPart(text, metadata=metadata)
         case {"kind": "data", "data": dict(data)}:
-            return DataPart(data, "", metadata)
+            return DataPart(data, metadata=metadata)
         case {"kind": "file"}:
             return _read_file(take_object(value.get("file"), "message.parts.file"), metadata)
         case _:
@@ -208,13 +213,13 @@ def _read_file(file: Json, metadata: Json | None) -> FilePart:
         raise wrong("message.parts.file", "A file has either bytes or a uri.")
     name = take_text(file, "name", "message.parts.file.name")
     media_type = take_text(file, "mimeType", "message.parts.file.mimeType")
-    return FilePart(content, url, name, media_type, metadata)
+    return FilePart(
+        base64=content, url=url, filename=name, media_type=media_type, metadata=metadata
+    )
 
 
 def _message(message: Message) -> Json:
-    value: Json = {}
-    if message.context_id is not None:
-        value["contextId"] = message.context_id
+    value: Json = {"contextId": message.context_id}
     if message.extensions:
         value["extensions"] = list(message.extensions)
     value["kind"] = "message"

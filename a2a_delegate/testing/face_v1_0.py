@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from a2a_delegate.testing.behaviours import Operation
+from a2a_delegate.testing.face import Vocabulary
 from a2a_delegate.testing.requests import (
     DEFAULT_PAGE,
     LARGEST_PAGE,
@@ -58,17 +59,15 @@ _VERSION = re.compile(r"v?(\d+)(\.\d+)*", re.ASCII)
 _CONTENT = ("text", "raw", "url", "data")
 
 
-class FaceV10:
-    """A2A 1.0. With a `tenant`, every request has to name it (section 8.3.2)."""
-
-    version = "1.0"
-    methods: ClassVar[Mapping[str, Operation]] = {
+VOCABULARY = Vocabulary(
+    version="1.0",
+    methods={
         "SendMessage": Operation.SEND,
         "GetTask": Operation.GET,
         "ListTasks": Operation.LIST,
         "CancelTask": Operation.CANCEL,
-    }
-    unsupported: ClassVar[Mapping[str, tuple[Fault, str]]] = {
+    },
+    unsupported={
         "SendStreamingMessage": (Fault.UNSUPPORTED_OPERATION, "Stream not supported"),
         "SubscribeToTask": (Fault.UNSUPPORTED_OPERATION, "Stream not supported"),
         "CreateTaskPushNotificationConfig": NO_PUSH,
@@ -79,9 +78,9 @@ class FaceV10:
             Fault.UNSUPPORTED_OPERATION,
             "The agent does not support authenticated extended cards",
         ),
-    }
-    states = _STATES
-    objections: ClassVar[Mapping[Objection, tuple[Fault, str]]] = {
+    },
+    states=_STATES,
+    objections={
         Objection.FINISHED: (
             Fault.UNSUPPORTED_OPERATION,
             "Task {task} is in terminal state: {state}",
@@ -97,7 +96,15 @@ class FaceV10:
             Fault.INVALID_PARAMS,
             "Context {theirs} is not accepted: this agent makes its own context ids",
         ),
-    }
+    },
+)
+"""The words of A2A 1.0."""
+
+
+class FaceV10:
+    """A2A 1.0. With a `tenant`, every request has to name it (section 8.3.2)."""
+
+    words = VOCABULARY
 
     def __init__(self, clock: PeerClock, *, tenant: str | None, lists: bool) -> None:
         self._clock = clock
@@ -221,7 +228,7 @@ class FaceV10:
 def _read_message(value: Json) -> Message:
     message_id = take_text(value, "messageId", "message.message_id", required=True)
     role = value.get("role")
-    if role not in {"ROLE_USER", "ROLE_AGENT"}:
+    if role not in ("ROLE_USER", "ROLE_AGENT"):
         raise missing("message.role")
     parts = take_list(value.get("parts") or [], "message.parts")
     if not parts:
@@ -242,21 +249,23 @@ def _read_part(value: Json) -> Part:
     kinds = [kind for kind in _CONTENT if kind in value]
     if len(kinds) != 1:
         raise wrong("message.parts", "A part holds one of text, raw, url and data.")
+    more = {
+        "filename": take_text(value, "filename", "message.parts.filename"),
+        "media_type": take_text(value, "mediaType", "message.parts.media_type"),
+    }
     metadata = take_metadata(value, "message.parts.metadata")
-    filename = take_text(value, "filename", "message.parts.filename")
-    media_type = take_text(value, "mediaType", "message.parts.media_type")
-    if kinds == ["data"]:
-        return DataPart(value["data"], media_type, metadata)
     content = value[kinds[0]]
+    if kinds == ["data"]:
+        return DataPart(content, **more, metadata=metadata)
     if not isinstance(content, str):
         raise wrong(f"message.parts.{kinds[0]}", "Field must be a string.")
     match kinds[0]:
         case "text":
-            return TextPart(content, metadata)
+            return TextPart(content, **more, metadata=metadata)
         case "raw":
-            return FilePart(content, None, filename, media_type, metadata)
+            return FilePart(base64=content, **more, metadata=metadata)
         case _:
-            return FilePart(None, content, filename, media_type, metadata)
+            return FilePart(url=content, **more, metadata=metadata)
 
 
 def _history_length(holder: Json, field: str) -> int | None:
@@ -279,9 +288,7 @@ def _moment(value: str) -> datetime | None:
 
 
 def _message(message: Message, *, full: bool = False) -> Json:
-    value: Json = {"messageId": message.message_id}
-    if message.context_id is not None:
-        value["contextId"] = message.context_id
+    value: Json = {"messageId": message.message_id, "contextId": message.context_id}
     if message.task_id is not None:
         value["taskId"] = message.task_id
     value["role"] = "ROLE_AGENT" if message.by_agent else "ROLE_USER"
@@ -297,20 +304,19 @@ def _message(message: Message, *, full: bool = False) -> Json:
 
 def _part(part: Part, *, full: bool) -> Json:
     value: Json
-    filename, media_type = "", ""
     match part:
         case TextPart(text=text):
             value = {"text": text}
-        case DataPart(data=data, media_type=media_type):
+        case DataPart(data=data):
             value = {"data": data}
-        case FilePart(base64=str(base64), filename=filename, media_type=media_type):
+        case FilePart(base64=str(base64)):
             value = {"raw": base64}
-        case FilePart(url=url, filename=filename, media_type=media_type):
+        case FilePart(url=url):
             value = {"url": url}
-    if filename or full:
-        value["filename"] = filename
-    if media_type or full:
-        value["mediaType"] = media_type
+    if part.filename or full:
+        value["filename"] = part.filename
+    if part.media_type or full:
+        value["mediaType"] = part.media_type
     if part.metadata is not None:
         value["metadata"] = dict(part.metadata)
     return value

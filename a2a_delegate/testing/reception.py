@@ -14,6 +14,7 @@ from a2a_delegate.testing.behaviours import (
     RefusedCancel,
 )
 from a2a_delegate.testing.envelope import UnreadableError, parse
+from a2a_delegate.testing.face import Json
 from a2a_delegate.testing.pages import select
 from a2a_delegate.testing.requests import Fault, Objection, RefusedError
 from a2a_delegate.testing.work import Artifact, Message, Task, TextPart, View, WorkState
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from a2a_delegate.testing.behaviours import Behaviour
     from a2a_delegate.testing.clock import PeerClock
     from a2a_delegate.testing.envelope import Call
-    from a2a_delegate.testing.face import Face, Json, Listing
+    from a2a_delegate.testing.face import Face, Listing
 
-Render: TypeAlias = Callable[[], dict[str, object]]
+Render: TypeAlias = Callable[[], Json]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class Reception:
             call = parse(body, self._faces)
         except UnreadableError:
             return None, None
-        return call.operation, call.face.version
+        return call.operation, call.face.words.version
 
     def accept(self, body: bytes, version_header: str, manner: Behaviour) -> Answer:
         """Do what a request asks, in the manner of a behaviour that is about one operation."""
@@ -79,7 +80,7 @@ class Reception:
     def _carry_out(self, call: Call, version_header: str, manner: Behaviour) -> Answer:
         face = call.face
         # Every method of 0.3 requires an id (a2a-sdk 0.3); 1.0 carries out a notification too.
-        if face.version == "0.3" and call.request_id is None:
+        if face.words.version == "0.3" and call.request_id is None:
             raise RefusedError(Fault.INVALID_PARAMS, "", field="id", problem="Field required")
         face.check_header(version_header)
         if not isinstance(call.params, dict):
@@ -96,7 +97,7 @@ class Reception:
                 return self._cancel(call, call.params, manner)
             case _:
                 not_found = Fault.METHOD_NOT_FOUND, "Method not found"
-                raise RefusedError(*face.unsupported.get(call.method, not_found))
+                raise RefusedError(*face.words.unsupported.get(call.method, not_found))
 
     def _send(self, call: Call, params: Json) -> Answer:
         face = call.face
@@ -197,9 +198,9 @@ def _objection(
     task_id: str = "",
     theirs: str | None = None,
 ) -> RefusedError:
-    fault, words = face.objections[objection]
+    fault, words = face.words.objections[objection]
     facts = {"task": task_id, "state": "", "context": "", "theirs": theirs}
     if view is not None:
-        state = face.states[view.state]
+        state = face.words.states[view.state]
         facts |= {"task": view.task_id, "state": state, "context": view.context_id}
     return RefusedError(fault, words.format_map(facts))
