@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from a2a_delegate.testing.requests import Fault, RefusedError
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from a2a_delegate.testing.behaviours import Operation
     from a2a_delegate.testing.face import Face
+
+DEEPEST: Final = 100
+"""Levels of nesting that are taken; protobuf's JSON reader, which a2a-sdk 1.x uses, stops here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ def parse(body: bytes, faces: Sequence[Face]) -> Call:
         if request and isinstance(request, list):
             raise _invalid("Batch requests are not supported")
         raise _invalid("Invalid Request", problem="a request is an object")
+    if body.count(b"[") + body.count(b"{") > DEEPEST and not _is_shallow(request):
+        raise UnreadableError(RefusedError(Fault.PARSE, f"nested deeper than {DEEPEST}"))
     request_id = request.get("id")
     if isinstance(request_id, bool) or not isinstance(request_id, str | int | None):
         raise _invalid("Invalid request: id must be a string, integer, or null")
@@ -58,10 +63,25 @@ def parse(body: bytes, faces: Sequence[Face]) -> Call:
     if not isinstance(method, str):
         raise _invalid("Invalid Request", request_id, problem="a request has a method")
     for face in faces:
-        if method in face.methods or method in face.unsupported:
-            operation = face.methods.get(method)
+        if method in face.words.methods or method in face.words.unsupported:
+            operation = face.words.methods.get(method)
             return Call(request_id, face, method, operation, request.get("params", {}))
     raise UnreadableError(RefusedError(Fault.METHOD_NOT_FOUND, "Method not found"), request_id)
+
+
+def _is_shallow(request: dict[str, object]) -> bool:
+    """Walk down level by level: what can be read is not always shallow enough to be written."""
+    level: list[dict[str, object] | list[object]] = [request]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for outer in level
+            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return True
+    return False
 
 
 def _invalid(
