@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class PeerClock:
     """Reads the event loop's clock, and turns its moments into times of day.
 
-    The time of day is the system's when it is first asked for, and from then on goes with the
+    The time of day is the system's when the peer is first used, and from then on goes with the
     event loop's clock: when that one jumps, the timestamps jump with it. `wall` replaces it, for
     a peer whose clock is wrong.
     """
@@ -29,6 +29,8 @@ class PeerClock:
         """Return the event loop's time in seconds; outside a loop, the last one that was read."""
         with contextlib.suppress(RuntimeError):
             self._last = anyio.current_time()
+            if self._anchor is None:
+                self._anchor = datetime.now(UTC), self._last
         return self._last
 
     def time_of_day(self, moment: float) -> datetime:
@@ -36,7 +38,5 @@ class PeerClock:
         now = self.now()
         if self._wall is not None:
             return self._wall().astimezone(UTC) - timedelta(seconds=now - moment)
-        if self._anchor is None:
-            self._anchor = datetime.now(UTC), now
-        day, then = self._anchor
+        day, then = self._anchor or (datetime.now(UTC), now)
         return day + timedelta(seconds=moment - then)
