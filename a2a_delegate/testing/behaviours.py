@@ -54,28 +54,25 @@ class Operation(StrEnum):
 class Refusal(Enum):
     """Where a connection fails. All of them come before the first byte of the request."""
 
-    DNS = (httpx.ConnectError, "[Errno -2] Name or service not known")
-    CONNECT = (httpx.ConnectError, "[Errno 111] Connection refused")
-    TLS = (httpx.ConnectError, "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed")
-    CONNECT_TIMEOUT = (httpx.ConnectTimeout, "")
-    POOL_TIMEOUT = (httpx.PoolTimeout, "")
+    DNS = (httpx.ConnectError, socket.gaierror, "[Errno -2] Name or service not known")
+    CONNECT = (httpx.ConnectError, ConnectionRefusedError, "[Errno 111] Connection refused")
+    TLS = (
+        httpx.ConnectError,
+        ssl.SSLCertVerificationError,
+        "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed",
+    )
+    CONNECT_TIMEOUT = (httpx.ConnectTimeout, TimeoutError, "")
+    POOL_TIMEOUT = (httpx.PoolTimeout, TimeoutError, "")
 
-    def __init__(self, kind: type[httpx.TransportError], text: str) -> None:
+    def __init__(self, kind: type[httpx.TransportError], cause: type[OSError], text: str) -> None:
         self.kind = kind
+        self.cause = cause
         self.text = text
 
     def error(self, request: httpx.Request) -> httpx.TransportError:
         """Make the exception that httpx raises for this; its cause is the operating system's."""
         error = self.kind(self.text, request=request)
-        match self:
-            case Refusal.DNS:
-                error.__cause__ = socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-            case Refusal.CONNECT:
-                error.__cause__ = ConnectionRefusedError(111, "Connection refused")
-            case Refusal.TLS:
-                error.__cause__ = ssl.SSLCertVerificationError(1, self.text)
-            case Refusal.CONNECT_TIMEOUT | Refusal.POOL_TIMEOUT:
-                error.__cause__ = TimeoutError()
+        error.__cause__ = self.cause(self.text)
         return error
 
 

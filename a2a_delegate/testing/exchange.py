@@ -8,6 +8,7 @@ at the body's stream.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
 import math
 from dataclasses import dataclass, field, replace
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
 OPERATION_EXTENSION: Final = "a2a_operation"
 """The httpx extension in which a client that streams its bodies may say what it asks for."""
 
-_OPERATIONS: Mapping[object, Operation] = {operation.value: operation for operation in Operation}
+_OPERATIONS: Mapping[str, Operation] = {operation.value: operation for operation in Operation}
 _JSON: Mapping[str, str] = {"content-type": "application/json"}
 _TEXT: Mapping[str, str] = {"content-type": "text/plain; charset=utf-8"}
 
@@ -136,7 +137,7 @@ class Exchange:
             self._entry.operation = Operation.CARD
         elif self._is_call:
             named = self._request.extensions.get(OPERATION_EXTENSION)
-            if named in _OPERATIONS:
+            if isinstance(named, str) and named in _OPERATIONS:
                 self._entry.operation = _OPERATIONS[named]
             elif (content := _kept_content(self._request)) is not None:
                 self._identify(content)
@@ -187,8 +188,8 @@ class Exchange:
                     return
         finally:
             # A generator that is left half-way has to be closed here: nobody else would.
-            if (aclose := getattr(chunks, "aclose", None)) is not None:
-                await aclose()
+            if inspect.isasyncgen(chunks):
+                await chunks.aclose()
         self._entry.complete = True
         if self._is_call:
             self._identify(self._entry.content)
