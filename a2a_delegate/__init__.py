@@ -1,1 +1,361 @@
-"""Honest delegation to agents and tools that you do not run."""
+"""Honest delegation to agents, tools and functions that you do not run.
+
+Hand over a sub-task and get one typed outcome that says what happened and what is not known::
+
+    from a2a_delegate import Completed, Unknown, connect
+
+    async with connect("https://research.example") as delegate:
+        result = await delegate.dispatch("Summarise the three newest papers on X")
+        match result:
+            case Completed(output=text): ...
+            case Unknown(handle=handle): ...  # sent, never answered: it may have run
+
+Every name below is imported when it is first used, so the package itself costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module, metadata
+from types import FunctionType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from a2a_delegate.a2a import (
+        A2ADelegate,
+        A2ADelegateConfig,
+        connect,
+    )
+    from a2a_delegate.delegate import (
+        INHERIT,
+        CancelToken,
+        Delegate,
+        DelegateCapabilities,
+        DelegateRequest,
+        DispatchOnly,
+        Observer,
+        check_capabilities,
+    )
+    from a2a_delegate.errors import (
+        A2AProtocolMismatchError,
+        A2ARequestError,
+        CardProblem,
+        DelegateCapabilityError,
+        DelegateCapabilityMismatchError,
+        DelegateError,
+        DelegationCancelledError,
+        DelegationPausedError,
+        DelegationTimeoutError,
+        InvalidAgentCardError,
+        InvalidReplyError,
+        LostReplyError,
+        OutputMismatchError,
+        PeerUnreachableError,
+        TaskFailedError,
+        UnknownEffectError,
+        UnsafeEndpointError,
+        UsageError,
+    )
+    from a2a_delegate.functions import (
+        FunctionDelegate,
+        delegate_from,
+    )
+    from a2a_delegate.model.artifact import (
+        Artifact,
+    )
+    from a2a_delegate.model.card import (
+        AgentCapabilities,
+        AgentCard,
+        AgentExtension,
+        AgentInterface,
+        AgentSkill,
+        Binding,
+        ProtocolVersion,
+    )
+    from a2a_delegate.model.json_value import (
+        JSON,
+    )
+    from a2a_delegate.model.message import (
+        Message,
+        Role,
+    )
+    from a2a_delegate.model.part import (
+        DataPart,
+        FilePart,
+        Part,
+        TextPart,
+        UnknownPart,
+    )
+    from a2a_delegate.model.task import (
+        Task,
+        TaskState,
+        TaskStatus,
+    )
+    from a2a_delegate.outcome import (
+        Attempt,
+        AttemptOutcome,
+        AuthRequired,
+        Cancelled,
+        CancelReceipt,
+        Completed,
+        DelegateResult,
+        DelegationHandle,
+        Effect,
+        Failed,
+        InputRequired,
+        Rejected,
+        Running,
+        TimedOut,
+        Unknown,
+    )
+    from a2a_delegate.peer.credentials import (
+        AuthProvider,
+    )
+    from a2a_delegate.peer.discovery import (
+        fetch_agent_card,
+    )
+    from a2a_delegate.runtime.delegation import (
+        Delegation,
+        Update,
+        open_delegation,
+    )
+    from a2a_delegate.signals import (
+        ArtifactChunk,
+        AttemptFailed,
+        CancelSent,
+        ContextSubstituted,
+        Downgraded,
+        EvidenceFailed,
+        IdKnown,
+        Intent,
+        Progress,
+        Recovered,
+        Sent,
+        Settled,
+        Signal,
+        StateSeen,
+        TerminalChanged,
+        TransportStuck,
+    )
+
+__all__ = [
+    "INHERIT",
+    "JSON",
+    "A2ADelegate",
+    "A2ADelegateConfig",
+    "A2AProtocolMismatchError",
+    "A2ARequestError",
+    "AgentCapabilities",
+    "AgentCard",
+    "AgentExtension",
+    "AgentInterface",
+    "AgentSkill",
+    "Artifact",
+    "ArtifactChunk",
+    "Attempt",
+    "AttemptFailed",
+    "AttemptOutcome",
+    "AuthProvider",
+    "AuthRequired",
+    "Binding",
+    "CancelReceipt",
+    "CancelSent",
+    "CancelToken",
+    "Cancelled",
+    "CardProblem",
+    "Completed",
+    "ContextSubstituted",
+    "DataPart",
+    "Delegate",
+    "DelegateCapabilities",
+    "DelegateCapabilityError",
+    "DelegateCapabilityMismatchError",
+    "DelegateError",
+    "DelegateRequest",
+    "DelegateResult",
+    "Delegation",
+    "DelegationCancelledError",
+    "DelegationHandle",
+    "DelegationPausedError",
+    "DelegationTimeoutError",
+    "DispatchOnly",
+    "Downgraded",
+    "Effect",
+    "EvidenceFailed",
+    "Failed",
+    "FilePart",
+    "FunctionDelegate",
+    "IdKnown",
+    "InputRequired",
+    "Intent",
+    "InvalidAgentCardError",
+    "InvalidReplyError",
+    "LostReplyError",
+    "Message",
+    "Observer",
+    "OutputMismatchError",
+    "Part",
+    "PeerUnreachableError",
+    "Progress",
+    "ProtocolVersion",
+    "Recovered",
+    "Rejected",
+    "Role",
+    "Running",
+    "Sent",
+    "Settled",
+    "Signal",
+    "StateSeen",
+    "Task",
+    "TaskFailedError",
+    "TaskState",
+    "TaskStatus",
+    "TerminalChanged",
+    "TextPart",
+    "TimedOut",
+    "TransportStuck",
+    "Unknown",
+    "UnknownEffectError",
+    "UnknownPart",
+    "UnsafeEndpointError",
+    "Update",
+    "UsageError",
+    "__version__",
+    "check_capabilities",
+    "connect",
+    "delegate_from",
+    "fetch_agent_card",
+    "open_delegation",
+]
+
+_HOMES = {
+    "a2a": (
+        "A2ADelegate",
+        "A2ADelegateConfig",
+        "connect",
+    ),
+    "delegate": (
+        "INHERIT",
+        "CancelToken",
+        "Delegate",
+        "DelegateCapabilities",
+        "DelegateRequest",
+        "DispatchOnly",
+        "Observer",
+        "check_capabilities",
+    ),
+    "errors": (
+        "A2AProtocolMismatchError",
+        "A2ARequestError",
+        "CardProblem",
+        "DelegateCapabilityError",
+        "DelegateCapabilityMismatchError",
+        "DelegateError",
+        "DelegationCancelledError",
+        "DelegationPausedError",
+        "DelegationTimeoutError",
+        "InvalidAgentCardError",
+        "InvalidReplyError",
+        "LostReplyError",
+        "OutputMismatchError",
+        "PeerUnreachableError",
+        "TaskFailedError",
+        "UnknownEffectError",
+        "UnsafeEndpointError",
+        "UsageError",
+    ),
+    "functions": (
+        "FunctionDelegate",
+        "delegate_from",
+    ),
+    "model.artifact": ("Artifact",),
+    "model.card": (
+        "AgentCapabilities",
+        "AgentCard",
+        "AgentExtension",
+        "AgentInterface",
+        "AgentSkill",
+        "Binding",
+        "ProtocolVersion",
+    ),
+    "model.json_value": ("JSON",),
+    "model.message": (
+        "Message",
+        "Role",
+    ),
+    "model.part": (
+        "DataPart",
+        "FilePart",
+        "Part",
+        "TextPart",
+        "UnknownPart",
+    ),
+    "model.task": (
+        "Task",
+        "TaskState",
+        "TaskStatus",
+    ),
+    "outcome": (
+        "Attempt",
+        "AttemptOutcome",
+        "AuthRequired",
+        "CancelReceipt",
+        "Cancelled",
+        "Completed",
+        "DelegateResult",
+        "DelegationHandle",
+        "Effect",
+        "Failed",
+        "InputRequired",
+        "Rejected",
+        "Running",
+        "TimedOut",
+        "Unknown",
+    ),
+    "peer.credentials": ("AuthProvider",),
+    "peer.discovery": ("fetch_agent_card",),
+    "runtime.delegation": (
+        "Delegation",
+        "Update",
+        "open_delegation",
+    ),
+    "signals": (
+        "ArtifactChunk",
+        "AttemptFailed",
+        "CancelSent",
+        "ContextSubstituted",
+        "Downgraded",
+        "EvidenceFailed",
+        "IdKnown",
+        "Intent",
+        "Progress",
+        "Recovered",
+        "Sent",
+        "Settled",
+        "Signal",
+        "StateSeen",
+        "TerminalChanged",
+        "TransportStuck",
+    ),
+}
+"""Where each name is at home; the imports above say the same to type checkers."""
+
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used."""
+    if name == "__version__":
+        return metadata.version("a2a-delegate")
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(f"{__name__}.{home}"), name)
+    if isinstance(value, type | FunctionType):
+        value.__module__ = __name__  # users see the name that they import
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, imported or not."""
+    return sorted({*globals(), *__all__})

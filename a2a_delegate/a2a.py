@@ -1,0 +1,378 @@
+"""A2A agents as delegates: wiring only."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, fields, replace
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Literal
+
+import anyio
+
+from a2a_delegate.bindings.jsonrpc import JsonRpcBinding
+from a2a_delegate.delegate import (
+    INHERIT,
+    DelegateCapabilities,
+    DelegateRequest,
+    DispatchOnly,
+    check_seconds,
+)
+from a2a_delegate.errors import A2ARequestError, DelegateError, UsageError
+from a2a_delegate.lifecycle.operations import SendMessage
+from a2a_delegate.lifecycle.plan import Plan, Route, Timing
+from a2a_delegate.model.card import ProtocolVersion
+from a2a_delegate.model.message import Message, Role, digest_of
+from a2a_delegate.outcome import DelegationHandle
+from a2a_delegate.peer.discovery import CardSource
+from a2a_delegate.peer.origins import BoundOrigins
+from a2a_delegate.peer.own_client import own_client
+from a2a_delegate.peer.peer import Peer
+from a2a_delegate.runtime.clock import Clock
+from a2a_delegate.runtime.deadlines import nearer_deadline
+from a2a_delegate.runtime.driver import Driver
+from a2a_delegate.signals import AttemptFailed, ContextSubstituted, Downgraded, Signal
+from a2a_delegate.wire.gate import agree
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping, Sequence
+    from types import TracebackType
+    from typing import Self
+
+    import httpx
+
+    from a2a_delegate.delegate import CancelToken, Observer
+    from a2a_delegate.model.card import AgentCard, AgentInterface
+    from a2a_delegate.outcome import DelegateResult
+    from a2a_delegate.peer.credentials import AuthProvider
+    from a2a_delegate.runtime.owner import OwnedTask
+    from a2a_delegate.wire.gate import Agreement
+
+CARD_TIMEOUT = 30.0
+"""Seconds that finding a card may take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class A2ADelegateConfig:
+    """How a delegate behaves; times in seconds. Checked when built: UsageError names the field.
+
+    - `timeout`: the one deadline of a delegation, from the call to the outcome; None for none.
+    - `poll_interval`, `poll_interval_max`: between two looks at a task, growing with jitter.
+    - `cancel_grace`: the bound of one step of stopping a task at the peer.
+    - `recovery_grace`: how long a send in flight may still show an id after a cancel or deadline.
+    - `recovery_timeout`: the bound of looking up a lost reply.
+    - `client_context_ids`: send a context id of ours to peers that can list by it.
+    - `max_reply_bytes`: replies over this size are not read further.
+    - `allowed_origins`: origins besides the typed one that requests and credentials may go to.
+    - `allow_downgrade`: speak an older version once a peer has refused the first one.
+    - `watch`: how a task is followed; `auto` chooses, and today chooses `poll`.
+    """
+
+    timeout: float | None = 600.0
+    poll_interval: float = 1.0
+    poll_interval_max: float = 30.0
+    cancel_grace: float = 2.0
+    recovery_grace: float = 0.5
+    recovery_timeout: float = 5.0
+    client_context_ids: bool = True
+    max_reply_bytes: int = 32 * 1024 * 1024
+    allowed_origins: tuple[str, ...] = ()
+    allow_downgrade: bool = False
+    watch: Literal["auto", "poll"] = "auto"
+
+    def __post_init__(self) -> None:
+        if self.timeout is not None:
+            check_seconds("timeout", self.timeout)
+        for name in ("poll_interval", "poll_interval_max", "cancel_grace"):
+            check_seconds(name, getattr(self, name))
+        for name in ("recovery_grace", "recovery_timeout"):
+            check_seconds(name, getattr(self, name), zero=True)
+        if self.poll_interval_max < self.poll_interval:
+            raise UsageError("poll_interval_max must not be less than poll_interval")
+        for name in ("client_context_ids", "allow_downgrade"):
+            _check_choice(name, getattr(self, name), (True, False))
+        _check_choice("watch", self.watch, ("auto", "poll"))
+        _check_bytes("max_reply_bytes", self.max_reply_bytes)
+        _check_texts("allowed_origins", self.allowed_origins)
+        object.__setattr__(self, "allowed_origins", tuple(self.allowed_origins))
+
+    @property
+    def timing(self) -> Timing:
+        """The times that the lifecycle's rules are made of."""
+        return Timing(**{field.name: getattr(self, field.name) for field in fields(Timing)})
+
+
+def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
+    # 1 is True to Python, and a typing mistake to us.
+    if not any(value is choice or (value == choice and value != 1) for choice in choices):
+        raise UsageError(f"{name} must be one of {choices}; got {value!r}")
+
+
+def _check_bytes(name: str, value: object) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise UsageError(f"{name} must be a whole number of bytes, 1 or more; got {value!r}")
+
+
+def _check_texts(name: str, value: object) -> None:
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise UsageError(f"{name} must be a tuple of strings; got {value!r}")
+
+
+class A2ADelegate(DispatchOnly):
+    """One A2A agent as a delegate. An async context manager; `connect` makes one from a URL.
+
+    `card` decides the interface: refusals (version, binding, origin, required extension) are
+    raised here, once. `client` carries every request and is neither changed nor closed. `auth` is
+    an `httpx.Auth`, or a provider `(principal, origin) -> httpx.Auth`; it and `headers` go to the
+    bound origins only. `observers` are told the signals of every delegation.
+    """
+
+    capabilities = DelegateCapabilities()
+
+    def __init__(
+        self,
+        id: str,  # noqa: A002 - the word of the seam
+        card: AgentCard,
+        *,
+        client: httpx.AsyncClient,
+        auth: httpx.Auth | AuthProvider | None = None,
+        headers: Mapping[str, str] | None = None,
+        config: A2ADelegateConfig | None = None,
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        if not isinstance(id, str) or not id:
+            raise UsageError(f"a delegate needs a non-empty string as its id; got {id!r}")
+        self.id = id
+        self.card = card
+        self.config = config if config is not None else A2ADelegateConfig()
+        self._client, self._auth, self._headers = client, auth, headers
+        self._agreement, self._peer = self._agree(card)
+        self._clock = Clock()
+        self._observers = (self._notice, *observers)
+        self._keeps_contexts = True
+        self._source: CardSource | None = None
+        self._card_doubted = False
+        self._left_behind: list[OwnedTask] = []
+        self._loop: object = None
+        self._closed = False
+
+    def __repr__(self) -> str:
+        """Name the delegate and its peer; no header and no credential."""
+        return f"<A2ADelegate {self.id!r} at {self._peer!r}>"
+
+    async def __aenter__(self) -> Self:
+        """Return the delegate itself."""
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Refuse further work, and wait, bounded, for requests that ignored their cancellation."""
+        self._closed = True
+        ends = self._clock.now() + self.config.timing.release
+        with anyio.CancelScope(shield=True):
+            for task in self._left_behind:
+                if not task.finished:
+                    await task.wait(ends)
+
+    async def dispatch(
+        self,
+        request: DelegateRequest | str,
+        *,
+        cancel: CancelToken | None = None,
+        observer: Observer | None = None,
+    ) -> DelegateResult:
+        """Hand the work over and wait for the outcome; see `Delegate.dispatch`."""
+        asked = DelegateRequest(request) if isinstance(request, str) else request
+        self._check(asked)
+        await anyio.lowlevel.checkpoint_if_cancelled()
+        if self._card_doubted:
+            await self._look_at_card_again(cancel)
+        # Each delegation speaks through a peer of its own: a downgrade of one leaves the others.
+        peer = copy.copy(self._peer)
+        driver = Driver(
+            self._plan(asked, peer),
+            peer,
+            clock=self._clock,
+            observers=self._observers if observer is None else (*self._observers, observer),
+            token=cancel,
+        )
+        try:
+            return await driver.run()
+        finally:
+            self._left_behind = [one for one in self._left_behind if not one.finished]
+            self._left_behind += driver.left_behind
+
+    def _check(self, asked: DelegateRequest) -> None:
+        if self._closed:
+            raise UsageError(f"delegate {self.id!r} is closed")
+        if asked.arguments is not None:
+            raise UsageError("arguments are for tools and functions; give an agent parts or data")
+        loop = anyio.lowlevel.current_token()
+        if self._loop not in (None, loop):
+            raise UsageError("a delegate serves one event loop; make one for each")
+        self._loop = loop
+
+    def _notice(self, signal: Signal) -> None:
+        """Learn from one delegation what the next ones should know."""
+        match signal:
+            case ContextSubstituted():
+                # From here on a look-up by context would prove nothing.
+                self._keeps_contexts = False
+            case Downgraded(refused) if self._peer.version == refused:
+                self._peer.downgrade()
+            case AttemptFailed(attempt, A2ARequestError() as error) if attempt.operation == "send":
+                self._card_doubted = self._card_doubted or _doubts_card(error)
+            case _:
+                pass
+
+    # -- the card --------------------------------------------------------------------------------
+
+    def _agree(self, card: AgentCard) -> tuple[Agreement, Peer]:
+        allowed = self.config.allowed_origins
+        # A card made by hand was not found anywhere: what it names first is what the caller typed.
+        typed = card.source or (card.interfaces[0].url if card.interfaces else None)
+        origins = BoundOrigins(typed, allowed)
+        agreement = agree(card, is_bound=origins.check)
+        binding = JsonRpcBinding(self._client, max_reply_bytes=self.config.max_reply_bytes)
+        peer = Peer(
+            agreement, binding=binding, origins=origins, headers=self._headers, auth=self._auth
+        )
+        return agreement, peer
+
+    async def _look_at_card_again(self, cancel: CancelToken | None) -> None:
+        """Ask whether the card has changed: a peer said that its version or endpoint is gone."""
+        self._card_doubted = False
+        if self._source is None:
+            return
+        try:
+            card = await self._source.look_again(timeout=CARD_TIMEOUT, cancel=cancel)
+            if card is not None:
+                self._agreement, self._peer = self._agree(card)
+                self.card = card
+        except DelegateError:
+            # The card that we have stays; the send will say what is wrong with it.
+            return
+
+    # -- the plan --------------------------------------------------------------------------------
+
+    def _plan(self, asked: DelegateRequest, peer: Peer) -> Plan:
+        timing = self.config.timing
+        timeout = self.config.timeout if asked.timeout is INHERIT else asked.timeout
+        message = Message(
+            self._clock.new_id(),
+            Role.USER,
+            asked.message_parts,
+            context_id=asked.context_id,
+            metadata=asked.metadata,
+        )
+        older = self._agreement.downgrade if self.config.allow_downgrade else None
+        fallback = None
+        if older is not None and older.version != peer.version:
+            fallback = self._route(asked, message, older, looks_up=False)
+        return Plan(
+            delegate_id=self.id,
+            route=self._route(asked, message, peer.interface, looks_up=peer.can_look_up),
+            timing=timing,
+            deadline=nearer_deadline(
+                now=self._clock.now(), timeout=timeout, cleanup=timing.cleanup
+            ),
+            fallback=fallback,
+        )
+
+    def _route(
+        self,
+        asked: DelegateRequest,
+        message: Message,
+        interface: AgentInterface,
+        *,
+        looks_up: bool,
+    ) -> Route:
+        """Say how the message goes by one interface; ids of ours go where they can be listed."""
+        bare = SendMessage(message, asked.accepted_output_modes)
+        lists = interface.version is ProtocolVersion.V1_0
+        named = bare
+        if lists and message.context_id is None and self.config.client_context_ids:
+            named = replace(bare, message=replace(message, context_id=self._clock.new_id()))
+        intent = DelegationHandle(
+            delegate_id=self.id,
+            endpoint=interface.url,
+            version=interface.version.value,
+            binding=interface.binding.value,
+            message_id=message.message_id,
+            body_digest=digest_of(message),
+            sent_at=self._clock.utc(),
+            context_id=named.message.context_id,
+            tenant=interface.tenant,
+        )
+        return Route(
+            intent,
+            named,
+            looks_up=looks_up,
+            by_context=lists and self._keeps_contexts and named.message.context_id is not None,
+            without_context=None if named is bare else bare,
+        )
+
+
+def _doubts_card(error: A2ARequestError) -> bool:
+    """Whether an error says that the version or the endpoint of the card is gone."""
+    gone = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.GONE}
+    gone |= {HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT}
+    if error.code is None:
+        return error.status in gone
+    return error.code in _VERSION_SHAPED
+
+
+_VERSION_SHAPED = frozenset({-32009, -32601})
+"""What peers answer when they do not speak the version, or do not know its methods."""
+
+
+@asynccontextmanager
+async def connect(
+    url: str,
+    *,
+    id: str | None = None,  # noqa: A002 - the word of the seam
+    auth: httpx.Auth | AuthProvider | None = None,
+    headers: Mapping[str, str] | None = None,
+    config: A2ADelegateConfig | None = None,
+    observers: Sequence[Observer] = (),
+    cancel: CancelToken | None = None,
+) -> AsyncGenerator[A2ADelegate, None]:
+    """Find an agent by its URL and make a delegate of it, for one `async with` block.
+
+    `url` is the agent's address or that of its card; requests and credentials go to its origin
+    and to `config.allowed_origins` only. `id` defaults to the card's name made an identifier. The
+    client is made and closed here; to bring your own use `fetch_agent_card` and `A2ADelegate`.
+
+    Raises, once, here: PeerUnreachableError (phase `card`), InvalidAgentCardError,
+    A2AProtocolMismatchError, UnsafeEndpointError, and UsageError for a wrong argument.
+    """
+    async with own_client() as client:
+        source = CardSource(url, client=client, headers=headers, auth=auth)
+        card = await source.look(timeout=CARD_TIMEOUT, cancel=cancel)
+        delegate = A2ADelegate(
+            id if id is not None else identifier(card.name),
+            card,
+            client=client,
+            auth=auth,
+            headers=headers,
+            config=config,
+            observers=observers,
+        )
+        delegate._source = source  # noqa: SLF001 - only this wiring knows where the card came from
+        async with delegate:
+            yield delegate
+
+
+def identifier(name: str) -> str:
+    """Make an id of a card's name: lower case, words joined by hyphens, `agent` for no words."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:64] or "agent"
