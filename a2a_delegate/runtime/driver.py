@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Protocol, assert_never
 
 from a2a_delegate.bindings.exchange import Exchange
-from a2a_delegate.errors import LostReplyError, PeerUnreachableError
+from a2a_delegate.errors import LostReplyError, PeerUnreachableError, UsageError
 from a2a_delegate.lifecycle.commands import Command, Downgrade, LetGo, Perform, Settle, Tell
 from a2a_delegate.lifecycle.machine import Lifecycle
 from a2a_delegate.lifecycle.observations import (
@@ -61,7 +61,7 @@ class Performer(Protocol):
         """Carry out one operation; what the network or the peer does is a reply, never raised."""
         ...
 
-    def downgrade(self) -> None:
+    def downgrade(self) -> object:
         """Speak the fallback from now on."""
         ...
 
@@ -139,6 +139,7 @@ class Driver:
         self._bell = Bell()
         self._flights: dict[int, _Flight] = {}
         self._result: DelegateResult | None = None
+        self._misuse: UsageError | None = None
         self.left_behind: list[OwnedTask] = []
 
     def post(self, observation: Observation) -> None:
@@ -158,8 +159,9 @@ class Driver:
         """
         task = OwnedTask(self._drive)
         await task.join(self.interrupt)
-        if task.error is not None:
-            raise task.error
+        error = task.error or self._misuse
+        if error is not None:
+            raise error
         if self._result is None:  # pragma: no cover - the driver ends with a result or an error
             raise RuntimeError("a delegation ended without an outcome")
         return self._result
@@ -168,13 +170,14 @@ class Driver:
         undo = self._listen()
         try:
             self._receive(Started())
-            while self._result is None:
+            while self._result is None and self._misuse is None:
                 await self._wait(self._machine.next_deadline())
                 self._take_mail()
             await self._let_transports_end()
         finally:
             undo()
-        self._observers.tell(Settled(self._result))
+        if self._result is not None:
+            self._observers.tell(Settled(self._result))
 
     def _listen(self) -> Callable[[], None]:
         token = self._token
@@ -252,6 +255,8 @@ class Driver:
     def _land(self, flight: _Flight) -> None:
         """Tell how a request ended: by its reply, or by what was seen of its body."""
         self._flights.pop(flight.number, None)
+        if flight.task is not None and isinstance(flight.task.error, UsageError):
+            self._misuse = flight.task.error
         reply = flight.reply or self._without_reply(flight)
         attempt = Attempt(
             number=flight.number,
