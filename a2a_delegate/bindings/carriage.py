@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from a2a_delegate.bindings.exchange import Exchange
 
 
+OPERATION_EXTENSION = "a2a_operation"
+"""The httpx extension that names the operation of a request.
+
+A transport that traces or scripts requests can tell them apart by it without touching the body.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Errand:
     """What is to be carried.
@@ -105,6 +112,7 @@ class Carrier:
         try:
             await read_body(response, received)
         except BaseException:
+            received.drop()
             await give_up(response)
             raise
         return Answer(response.status_code, response.headers, received.whole())
@@ -113,9 +121,10 @@ class Carrier:
         auth = self._client.auth if errand.auth is None else errand.auth
         if auth is not None:
             auth = WatchedAuth(auth, errand.body, exchange, limit=self._max_reply_bytes)
+        extensions = {"timeout": self._timeout, OPERATION_EXTENSION: str(errand.name)}
         if errand.body is None:
             request = self._client.build_request(
-                "GET", errand.url, headers=errand.headers, extensions={"timeout": self._timeout}
+                "GET", errand.url, headers=errand.headers, extensions=extensions
             )
             return request, auth
         body = WatchedBody(errand.body, exchange)
@@ -124,7 +133,7 @@ class Carrier:
             errand.url,
             content=body,
             headers={**errand.headers, "Content-Length": str(len(errand.body))},
-            extensions={"timeout": self._timeout},
+            extensions=extensions,
         )
         # Headers of the client's own could ask for chunks; a body of known length has none.
         request.headers.pop("Transfer-Encoding", None)

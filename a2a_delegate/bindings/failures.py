@@ -53,15 +53,16 @@ def may_pass(problem: BaseException | None) -> bool:
 
 
 def spoke(problem: BaseException | None) -> bool:
-    """Tell whether the peer did send something, though no HTTP.
+    """Tell whether the peer did send something, though nothing that can be used as HTTP.
 
     httpx has one exception for a peer that hangs up in silence and for one that answers with
-    garbage. Only the latter is made of the parser's own error, or of nothing below httpx.
+    garbage; only the latter is made of what the parser found. And since the URL that is asked has
+    been read before, a URL that is invalid stands in a redirect of the peer's.
     """
-    if not isinstance(problem, httpx.RemoteProtocolError):
-        return False
-    below = list(_chain(problem))[1:]
-    return not below or any(type(link).__module__.startswith("h11") for link in below)
+    return isinstance(problem, httpx.RemoteProtocolError | httpx.InvalidURL) and any(
+        isinstance(link, httpx.InvalidURL) or type(link).__module__.startswith("h11")
+        for link in _chain(problem)
+    )
 
 
 def _chained(error: Exception, problem: Exception) -> None:
@@ -78,7 +79,7 @@ def _reason(problem: Exception) -> str:
     words: list[str] = []
     for link in _chain(problem):
         text = str(link)
-        if text and text not in words:
+        if text and not any(text in more for more in words):
             words.append(text)
     return ": ".join(words) or type(problem).__name__
 

@@ -77,6 +77,10 @@ class Received:
         """Return the body, which has come to its end."""
         return bytes(self._buffer)
 
+    def drop(self) -> None:
+        """Let the bytes go: the traceback of what ended the reply would keep them."""
+        self._buffer = b""
+
 
 async def read_body(response: httpx.Response, received: Received) -> None:
     """Read a reply's body into `received`; at its end the connection is free again.

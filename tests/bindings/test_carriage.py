@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import traceback
 import zlib
 from typing import TYPE_CHECKING
 
@@ -10,8 +11,9 @@ import anyio
 import httpx
 import pytest
 
-from a2a_delegate.bindings.carriage import Answer, Carrier, Errand
+from a2a_delegate.bindings.carriage import OPERATION_EXTENSION, Answer, Carrier, Errand
 from a2a_delegate.bindings.exchange import EVIDENCE_BYTES, Exchange
+from a2a_delegate.bindings.reading import Received
 from a2a_delegate.errors import UsageError
 from a2a_delegate.lifecycle.operations import Lost, NotSent, Unreadable
 from a2a_delegate.wire.cut_reply import TaskIdScan
@@ -267,6 +269,22 @@ async def test_a_reply_over_the_limit_is_unreadable_and_its_connection_closed() 
 
 
 @pytest.mark.spec("CARR-8")
+async def test_a_lost_reply_does_not_stay_in_memory_with_its_error() -> None:
+    async def talk(line: Line) -> None:
+        await line.hear()
+        await line.say(reply(b"0" * 500_000, length=900_000))
+
+    async with peer(talk) as there:
+        carried = await carry(there.url, Exchange())
+    assert isinstance(carried, Lost)
+    assert len(carried.evidence) == EVIDENCE_BYTES
+    assert carried.error.__cause__ is not None
+    frames = [frame for frame, _ in traceback.walk_tb(carried.error.__cause__.__traceback__)]
+    kept = [value for frame in frames for value in frame.f_locals.values()]
+    assert {value.whole() for value in kept if isinstance(value, Received)} == {b""}
+
+
+@pytest.mark.spec("CARR-8")
 async def test_a_reply_in_pieces_of_one_byte_is_kept_as_bytes_and_not_as_pieces() -> None:
     async def talk(line: Line) -> None:
         await line.hear()
@@ -395,6 +413,12 @@ async def test_no_limit_of_the_client_ends_a_slow_answer_or_a_wait_in_its_queue(
     (request,) = recorder.requests
     limits = {"connect": 7.0, "read": None, "write": None, "pool": None}
     assert request.extensions["timeout"] == limits
+
+
+async def test_a_transport_can_tell_operations_apart_without_the_body() -> None:
+    recorder = Recorder()
+    await carry("http://h.example/", Exchange(), client=httpx.AsyncClient(transport=recorder))
+    assert recorder.requests[0].extensions[OPERATION_EXTENSION] == "send"
 
 
 class EndlessStream(httpx.AsyncByteStream):
