@@ -1,0 +1,141 @@
+"""One remote agent: an operation goes in, a reply comes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import httpx
+
+from a2a_delegate.lifecycle.operations import ListTasks
+from a2a_delegate.peer.credentials import Credentials
+from a2a_delegate.peer.origins import origin_of
+from a2a_delegate.wire.dialect import DIALECTS
+from a2a_delegate.wire.envelope import RpcResult, decoded
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from a2a_delegate.bindings.exchange import Exchange
+    from a2a_delegate.bindings.jsonrpc import JsonRpcBinding
+    from a2a_delegate.lifecycle.operations import Operation, Reply
+    from a2a_delegate.model.card import AgentInterface, ProtocolVersion
+    from a2a_delegate.peer.credentials import AuthProvider
+    from a2a_delegate.peer.origins import BoundOrigins
+    from a2a_delegate.wire.dialect import Dialect
+    from a2a_delegate.wire.gate import Agreement
+
+
+@dataclass(frozen=True, slots=True)
+class _Face:
+    """One interface of the agent, ready to be asked; its URL has been checked to be bound."""
+
+    interface: AgentInterface
+    dialect: Dialect
+    url: httpx.URL
+    origin: str
+    headers: Mapping[str, str] = field(repr=False)
+
+
+class Peer:
+    """One remote agent, reached over the interfaces that the gate agreed on.
+
+    Sends, gets and cancels go to the agreed interface; lists, which only look, to the one that can
+    list. `origins` are those that the caller bound: an interface on any other is refused here
+    (UnsafeEndpointError), and since interfaces never change, so is every request. `headers` and
+    `auth` go with every request; they, and so the origins, are the caller's word (see Credentials).
+    """
+
+    def __init__(
+        self,
+        agreement: Agreement,
+        *,
+        binding: JsonRpcBinding,
+        origins: BoundOrigins,
+        headers: Mapping[str, str] | None = None,
+        auth: httpx.Auth | AuthProvider | None = None,
+        dialects: Mapping[ProtocolVersion, Dialect] = DIALECTS,
+    ) -> None:
+        self._binding = binding
+        self._origins = origins
+        self._credentials = Credentials(headers, auth)
+        self._dialects = dialects
+        self._agreed = self._face(agreement.interface)
+        self._looking = self._looking_face(agreement.lookup)
+        self._lesser = None if agreement.downgrade is None else self._face(agreement.downgrade)
+
+    def __repr__(self) -> str:
+        return f"<Peer at {self._agreed.origin}, A2A {self.version}>"
+
+    @property
+    def interface(self) -> AgentInterface:
+        """The interface that sends, gets and cancels go to, as the card spells it."""
+        return self._agreed.interface
+
+    @property
+    def version(self) -> ProtocolVersion:
+        """The version that sends are spoken in."""
+        return self._agreed.interface.version
+
+    @property
+    def endpoint(self) -> str:
+        """The address that sends go to, as the card spells it."""
+        return self._agreed.interface.url
+
+    @property
+    def can_look_up(self) -> bool:
+        """Whether the agent can be asked for a list of tasks, here or over another interface."""
+        return self._looking is not None
+
+    def downgrade(self) -> tuple[str, str] | None:
+        """Speak the next version that the card offers, from now on; return the old and the new.
+
+        For a peer whose card promises a version that it refuses, where the caller allows it. Works
+        once: the second call, like one for a card without another version, returns None.
+        """
+        if self._lesser is None:
+            return None
+        before, self._agreed, self._lesser = self._agreed, self._lesser, None
+        # What refused the send will not list either; another interface still may.
+        if self._looking is before:
+            self._looking = self._looking_face(None)
+        return before.interface.version.value, self._agreed.interface.version.value
+
+    async def perform(self, operation: Operation, exchange: Exchange) -> Reply:
+        """Ask the agent for one thing, once.
+
+        Whatever the network or the agent does is in the reply. Raises UsageError for what cannot
+        be said in the agent's version, before anything is sent; cancellation passes through, with
+        the exchange filled so far.
+        """
+        face = self._agreed
+        if isinstance(operation, ListTasks) and self._looking is not None:
+            face = self._looking
+        answer = await self._binding.call(
+            face.dialect.encode(operation, tenant=face.interface.tenant),
+            url=face.url,
+            headers=face.headers,
+            exchange=exchange,
+            name=operation.name,
+            auth=self._credentials.auth_for(None, face.origin),
+        )
+        if isinstance(answer, RpcResult):
+            return decoded(face.dialect, operation, answer)
+        return answer
+
+    def _face(self, interface: AgentInterface) -> _Face:
+        self._origins.check(interface.url)
+        dialect = self._dialects[interface.version]
+        url = httpx.URL(interface.url)
+        return _Face(
+            interface=interface,
+            dialect=dialect,
+            url=url,
+            origin=str(origin_of(url)),
+            headers={**self._credentials.headers, **dialect.headers()},
+        )
+
+    def _looking_face(self, lookup: AgentInterface | None) -> _Face | None:
+        if self._agreed.dialect.lists_tasks:
+            return self._agreed
+        return None if lookup is None else self._face(lookup)

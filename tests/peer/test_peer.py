@@ -1,0 +1,291 @@
+"""One remote agent as an object: which interface is asked, and what goes along."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import httpx
+import pytest
+
+from a2a_delegate.bindings.exchange import Exchange
+from a2a_delegate.bindings.jsonrpc import JsonRpcBinding
+from a2a_delegate.errors import UnsafeEndpointError, UsageError
+from a2a_delegate.lifecycle.operations import (
+    CancelTask,
+    Fault,
+    FaultKind,
+    GetTask,
+    ListTasks,
+    Lost,
+    NotSent,
+    SendMessage,
+    TaskPage,
+    TaskReply,
+    Unreadable,
+)
+from a2a_delegate.model.card import AgentInterface, Binding, ProtocolVersion
+from a2a_delegate.model.message import Message, Role
+from a2a_delegate.model.part import TextPart
+from a2a_delegate.model.task import TaskState
+from a2a_delegate.peer.origins import BoundOrigins
+from a2a_delegate.peer.peer import Peer
+from a2a_delegate.testing.behaviours import (
+    DropAfterAccepting,
+    DropBeforeReading,
+    RefuseConnection,
+    Respond,
+)
+from a2a_delegate.testing.behaviours import Operation as Asked
+from a2a_delegate.testing.peer import ScriptedPeer
+from a2a_delegate.wire.gate import Agreement
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from a2a_delegate.lifecycle.operations import Operation
+    from a2a_delegate.peer.credentials import AuthProvider
+
+pytestmark = pytest.mark.anyio
+
+URL = "https://peer.example/rpc"
+V1 = AgentInterface(URL, Binding.JSONRPC, ProtocolVersion.V1_0)
+V03 = AgentInterface(URL, Binding.JSONRPC, ProtocolVersion.V0_3)
+
+
+def make(
+    client: httpx.AsyncClient,
+    agreement: Agreement,
+    *,
+    headers: Mapping[str, str] | None = None,
+    auth: httpx.Auth | AuthProvider | None = None,
+) -> Peer:
+    return Peer(
+        agreement,
+        binding=JsonRpcBinding(client, max_reply_bytes=1_000_000),
+        origins=BoundOrigins("https://peer.example", ["https://lists.example"]),
+        headers=headers,
+        auth=auth,
+    )
+
+
+def send(text: str) -> SendMessage:
+    return SendMessage(Message(f"m-{text}", Role.USER, (TextPart(text),)))
+
+
+@pytest.mark.parametrize(
+    ("version", "agreement"), [("1.0", Agreement(V1)), ("0.3", Agreement(V03))]
+)
+async def test_a_task_is_sent_asked_for_and_cancelled(version: str, agreement: Agreement) -> None:
+    scripted = ScriptedPeer((version,))
+    async with scripted.client() as client:
+        peer = make(client, agreement)
+        sent = await peer.perform(send("slow 60"), Exchange())
+        assert isinstance(sent, TaskReply)
+        got = await peer.perform(GetTask(sent.task.id), Exchange())
+        assert isinstance(got, TaskReply)
+        assert got.task.id == sent.task.id
+        cancelled = await peer.perform(CancelTask(sent.task.id), Exchange())
+        assert isinstance(cancelled, TaskReply)
+        assert cancelled.task.status.state is TaskState.CANCELED
+        missing = await peer.perform(GetTask("no-such-task"), Exchange())
+        assert isinstance(missing, Fault)
+        assert missing.kind is FaultKind.TASK_NOT_FOUND
+
+
+async def test_an_agent_of_1_0_lists_its_tasks() -> None:
+    scripted = ScriptedPeer(("1.0",))
+    async with scripted.client() as client:
+        peer = make(client, Agreement(V1))
+        assert peer.can_look_up
+        await peer.perform(send("slow 60"), Exchange())
+        page = await peer.perform(ListTasks(), Exchange())
+    assert isinstance(page, TaskPage)
+    assert len(page.tasks) == 1
+
+
+async def test_an_agent_of_0_3_is_listed_over_its_other_interface() -> None:
+    scripted = ScriptedPeer(("0.3", "1.0"))
+    async with scripted.client() as client:
+        peer = make(client, Agreement(V03, lookup=V1))
+        assert (peer.version, peer.can_look_up) == (ProtocolVersion.V0_3, True)
+        await peer.perform(send("slow 60"), Exchange())
+        page = await peer.perform(ListTasks(), Exchange())
+    assert isinstance(page, TaskPage)
+    assert len(page.tasks) == 1
+
+
+async def test_an_agent_of_0_3_alone_cannot_be_listed() -> None:
+    scripted = ScriptedPeer(("0.3",))
+    async with scripted.client() as client:
+        peer = make(client, Agreement(V03))
+        assert not peer.can_look_up
+        exchange = Exchange()
+        with pytest.raises(UsageError):
+            await peer.perform(ListTasks(), exchange)
+    assert not exchange.body_left
+
+
+class Mirror(httpx.AsyncBaseTransport):
+    """Keeps every request, and answers that the task is not there."""
+
+    def __init__(self) -> None:
+        self.requests: list[httpx.Request] = []
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        body = json.loads(await request.aread())
+        self.requests.append(request)
+        error = {"code": -32001, "message": "no such task"}
+        return httpx.Response(200, json={"jsonrpc": "2.0", "id": body["id"], "error": error})
+
+
+OPERATIONS = [send("hello"), GetTask("t-1"), CancelTask("t-1")]
+
+
+@pytest.mark.spec("CARR-18")
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.name)
+async def test_the_callers_headers_go_along_and_change_nothing_of_the_protocol(
+    operation: Operation,
+) -> None:
+    mirror = Mirror()
+    headers = {"X-Api-Key": "k", "content-type": "text/plain", "a2a-version": "9", "ACCEPT": "x"}
+    async with httpx.AsyncClient(transport=mirror) as client:
+        for agreement, version in ((Agreement(V1), "1.0"), (Agreement(V03), "0.3")):
+            await make(client, agreement, headers=headers).perform(operation, Exchange())
+            sent = mirror.requests[-1].headers
+            assert sent["X-Api-Key"] == "k"
+            assert sent.get_list("Content-Type") == ["application/json"]
+            assert sent.get_list("A2A-Version") == [version]
+            assert sent.get_list("Accept") == ["application/json"]
+            assert sent.get_list("Accept-Encoding") == ["identity"]
+
+
+@pytest.mark.spec("CARR-18")
+@pytest.mark.parametrize("operation", [*OPERATIONS, ListTasks()], ids=lambda one: one.name)
+async def test_the_authentication_goes_along_for_the_origin_that_is_asked(
+    operation: Operation,
+) -> None:
+    def provide(principal: str | None, origin: str) -> httpx.Auth:
+        asked.append((principal, origin))
+        return httpx.BasicAuth("me", "pass")
+
+    asked: list[tuple[str | None, str]] = []
+    mirror = Mirror()
+    elsewhere = AgentInterface("https://lists.example/v1", Binding.JSONRPC, ProtocolVersion.V1_0)
+    async with httpx.AsyncClient(transport=mirror) as client:
+        peer = make(client, Agreement(V03, lookup=elsewhere), auth=provide)
+        await peer.perform(operation, Exchange())
+    origin = "https://lists.example" if isinstance(operation, ListTasks) else "https://peer.example"
+    assert asked == [(None, origin)]
+    (request,) = mirror.requests
+    assert str(request.url).startswith(origin)
+    assert request.headers["Authorization"].startswith("Basic ")
+
+
+@pytest.mark.spec("CARR-12")
+async def test_a_provider_that_fails_has_sent_nothing() -> None:
+    def provide(principal: str | None, origin: str) -> httpx.Auth:
+        raise LookupError(f"no token for {principal} at {origin}")
+
+    exchange = Exchange()
+    async with httpx.AsyncClient(transport=Mirror()) as client:
+        reply = await make(client, Agreement(V1), auth=provide).perform(send("x"), exchange)
+    assert isinstance(reply, NotSent)
+    assert isinstance(reply.error.__cause__, LookupError)
+    assert not exchange.body_left
+
+
+@pytest.mark.parametrize("part", ["interface", "lookup", "downgrade"])
+@pytest.mark.spec("CARR-16")
+async def test_an_interface_on_a_foreign_origin_makes_no_peer(part: str) -> None:
+    foreign = AgentInterface("https://evil.example/rpc", Binding.JSONRPC, ProtocolVersion.V1_0)
+    agreement = {
+        "interface": Agreement(foreign),
+        "lookup": Agreement(V03, lookup=foreign),
+        "downgrade": Agreement(V03, downgrade=foreign),
+    }[part]
+    async with httpx.AsyncClient() as client:
+        with pytest.raises(UnsafeEndpointError, match=r"evil\.example"):
+            make(client, agreement)
+
+
+async def test_a_downgrade_happens_once_and_changes_the_words() -> None:
+    mirror = Mirror()
+    async with httpx.AsyncClient(transport=mirror) as client:
+        peer = make(client, Agreement(V1, downgrade=V03))
+        assert (peer.version, peer.can_look_up) == (ProtocolVersion.V1_0, True)
+        assert peer.downgrade() == ("1.0", "0.3")
+        assert (peer.version, peer.can_look_up) == (ProtocolVersion.V0_3, False)
+        assert peer.downgrade() is None
+        await peer.perform(GetTask("t-1"), Exchange())
+    (request,) = mirror.requests
+    assert request.headers["A2A-Version"] == "0.3"
+    assert json.loads(request.content)["method"] == "tasks/get"
+
+
+async def test_after_a_change_to_a_version_that_lists_it_lists_there() -> None:
+    async with httpx.AsyncClient(transport=Mirror()) as client:
+        peer = make(client, Agreement(V03, lookup=V1, downgrade=V1))
+        assert peer.downgrade() == ("0.3", "1.0")
+        assert peer.can_look_up
+
+
+async def test_without_another_version_there_is_no_downgrade() -> None:
+    async with httpx.AsyncClient(transport=Mirror()) as client:
+        assert make(client, Agreement(V1)).downgrade() is None
+
+
+async def test_the_interface_is_told_as_the_card_spells_it() -> None:
+    spelled = AgentInterface(
+        "HTTPS://Peer.Example:443/rpc/?x", Binding.JSONRPC, ProtocolVersion.V1_0, tenant="acme"
+    )
+    mirror = Mirror()
+    async with httpx.AsyncClient(transport=mirror) as client:
+        peer = make(client, Agreement(spelled))
+        await peer.perform(GetTask("t-1"), Exchange())
+    assert peer.interface is spelled
+    assert peer.endpoint == spelled.url
+    (request,) = mirror.requests
+    assert request.url.raw_path == b"/rpc/?x"
+    assert json.loads(request.content)["params"]["tenant"] == "acme"
+
+
+@pytest.mark.spec("CARR-18")
+async def test_a_peer_does_not_show_what_the_caller_sends_along() -> None:
+    async with httpx.AsyncClient() as client:
+        peer = make(
+            client,
+            Agreement(V1),
+            headers={"Authorization": "Bearer s3cret"},
+            auth=httpx.BasicAuth("me", "s3cret"),
+        )
+    assert repr(peer) == "<Peer at https://peer.example, A2A 1.0>"
+
+
+@pytest.mark.spec("CARR-1", "CARR-3")
+@pytest.mark.parametrize(
+    ("behaviour", "kind", "body_left"),
+    [
+        (RefuseConnection(), NotSent, False),
+        (DropBeforeReading(), NotSent, False),
+        (DropAfterAccepting(), Lost, True),
+        (Respond(200, body="<html>"), Unreadable, True),
+        (Respond(204), Unreadable, True),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+async def test_the_exchange_says_what_the_scripted_peer_knows(
+    behaviour: RefuseConnection | DropBeforeReading | DropAfterAccepting | Respond,
+    kind: type,
+    *,
+    body_left: bool,
+) -> None:
+    scripted = ScriptedPeer()
+    scripted.script(Asked.SEND, behaviour)
+    exchange = Exchange()
+    async with scripted.client() as client:
+        reply = await make(client, Agreement(V1)).perform(send("quick"), exchange)
+    assert isinstance(reply, kind)
+    assert exchange.body_left is body_left
+    if not body_left:
+        assert not scripted.truth.runs
