@@ -15,6 +15,7 @@ import anyio
 from a2a_delegate.bindings.jsonrpc import JsonRpcBinding
 from a2a_delegate.delegate import (
     INHERIT,
+    CancelToken,
     DelegateCapabilities,
     DelegateRequest,
     DispatchOnly,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from a2a_delegate.delegate import CancelToken, Observer
+    from a2a_delegate.delegate import Observer
     from a2a_delegate.model.card import AgentCard, AgentInterface
     from a2a_delegate.outcome import DelegateResult
     from a2a_delegate.peer.credentials import AuthProvider
@@ -195,12 +196,16 @@ class A2ADelegate(DispatchOnly):
         asked = DelegateRequest(request) if isinstance(request, str) else request
         self._check(asked)
         await anyio.lowlevel.checkpoint_if_cancelled()
+        timeout = self.config.timeout if asked.timeout is INHERIT else asked.timeout
+        deadline = nearer_deadline(
+            now=self._clock.now(), timeout=timeout, cleanup=self.config.timing.cleanup
+        )
         if self._card_doubted:
-            await self._look_at_card_again(cancel)
+            await self._look_at_card_again(deadline, cancel)
         # Each delegation speaks through a peer of its own: a downgrade of one leaves the others.
         peer = copy.copy(self._peer)
         driver = Driver(
-            self._plan(asked, peer),
+            self._plan(asked, peer, deadline),
             peer,
             clock=self._clock,
             observers=self._observers if observer is None else (*self._observers, observer),
@@ -249,25 +254,33 @@ class A2ADelegate(DispatchOnly):
         )
         return agreement, peer
 
-    async def _look_at_card_again(self, cancel: CancelToken | None) -> None:
-        """Ask whether the card has changed: a peer said that its version or endpoint is gone."""
+    async def _look_at_card_again(self, deadline: float | None, cancel: CancelToken | None) -> None:
+        """Ask whether the card has changed: a peer said that its version or endpoint is gone.
+
+        Within the delegation's own deadline; whatever comes of it, the send follows and says more.
+        """
         self._card_doubted = False
         if self._source is None:
             return
+        left = CARD_TIMEOUT if deadline is None else deadline - self._clock.now()
+        if left <= 0:
+            return
+        # A token of our own: the caller's reason must come out of the dispatch, not out of here.
+        stop = CancelToken()
+        undo = stop.cancel if cancel is None else cancel.subscribe(stop.cancel)
         try:
-            card = await self._source.look_again(timeout=CARD_TIMEOUT, cancel=cancel)
+            card = await self._source.look_again(timeout=min(left, CARD_TIMEOUT), cancel=stop)
             if card is not None:
                 self._agreement, self._peer = self._agree(card)
                 self.card = card
         except DelegateError:
-            # The card that we have stays; the send will say what is wrong with it.
             return
+        finally:
+            undo()
 
     # -- the plan --------------------------------------------------------------------------------
 
-    def _plan(self, asked: DelegateRequest, peer: Peer) -> Plan:
-        timing = self.config.timing
-        timeout = self.config.timeout if asked.timeout is INHERIT else asked.timeout
+    def _plan(self, asked: DelegateRequest, peer: Peer, deadline: float | None) -> Plan:
         message = Message(
             self._clock.new_id(),
             Role.USER,
@@ -282,10 +295,8 @@ class A2ADelegate(DispatchOnly):
         return Plan(
             delegate_id=self.id,
             route=self._route(asked, message, peer.interface, looks_up=peer.can_look_up),
-            timing=timing,
-            deadline=nearer_deadline(
-                now=self._clock.now(), timeout=timeout, cleanup=timing.cleanup
-            ),
+            timing=self.config.timing,
+            deadline=deadline,
             fallback=fallback,
         )
 
