@@ -267,7 +267,7 @@ class A2ADelegate(DispatchOnly):
             return
         # A token of our own: the caller's reason must come out of the dispatch, not out of here.
         stop = CancelToken()
-        undo = stop.cancel if cancel is None else cancel.subscribe(stop.cancel)
+        undo = (cancel or stop).subscribe(stop.cancel)
         try:
             card = await self._source.look_again(timeout=min(left, CARD_TIMEOUT), cancel=stop)
             if card is not None:
