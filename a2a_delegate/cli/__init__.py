@@ -1,0 +1,28 @@
+"""The command `a2a-delegate`, of the extra `cli`; without the extra it says how to install it."""
+
+from __future__ import annotations
+
+import sys
+
+_NEEDS = ("rich", "typer")
+
+_HOW_TO_INSTALL = """\
+The command a2a-delegate needs packages that are not installed here ({missing}).
+Install its extra with: pip install 'a2a-delegate[cli]'
+"""
+
+
+def main() -> None:
+    """Run the command with the arguments of the process, and exit with its status.
+
+    Without the packages of the extra it says how to install them, and the status is 2.
+    """
+    try:
+        from a2a_delegate.cli.app import app  # noqa: PLC0415 - the extra may not be installed
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] not in _NEEDS:
+            raise
+        if sys.stderr is not None:
+            sys.stderr.write(_HOW_TO_INSTALL.format(missing=missing.name))
+        sys.exit(2)
+    app(prog_name="a2a-delegate")
