@@ -1,0 +1,93 @@
+"""What a person is told while a delegation goes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from a2a_delegate.cli.terminal import on_one_line
+from a2a_delegate.signals import (
+    ArtifactChunk,
+    AttemptFailed,
+    CancelSent,
+    Downgraded,
+    IdKnown,
+    Intent,
+    Progress,
+    Recovered,
+    Sent,
+    StateSeen,
+    TransportStuck,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from a2a_delegate.signals import Signal
+
+_TEXT = 120
+"""Characters of the peer's words in the line; a terminal cuts the line where it ends."""
+
+
+class Telling:
+    """Keeps one line of progress up to date from the signals, and says what must not be missed.
+
+    An observer: pass `observe`. `clock` gives seconds, `say` writes a line that stays.
+    """
+
+    def __init__(self, *, clock: Callable[[], float], say: Callable[[str], None]) -> None:
+        self._clock = clock
+        self._say = say
+        self._began = clock()
+        self._state = "looking for the agent's card"
+        self._words = ""
+
+    def line(self) -> str:
+        """Return the state, the peer's last words and the seconds since the beginning."""
+        told = [self._state, self._words, f"{self._clock() - self._began:.1f} s"]
+        return " · ".join(filter(None, told))
+
+    def stopping(self) -> None:
+        """Show that the delegation is being stopped, whatever the peer says from now on."""
+        self._state = "cancelling"
+
+    def observe(self, signal: Signal) -> None:
+        """Take in one signal."""
+        self._state = _state_of(signal) or self._state
+        self._words = on_one_line(_words_of(signal), _TEXT) or self._words
+        match signal:
+            case Downgraded(refused, spoken):
+                self._say(f"the peer refused version {refused}; {spoken} is spoken instead")
+            case TransportStuck(operation):
+                self._say(f"a request ({operation}) ignored its end and was left behind")
+            case _:
+                pass
+
+
+def _state_of(signal: Signal) -> str:
+    match signal:
+        case Intent():
+            return "sending"
+        case Sent():
+            return "sent, waiting for the reply"
+        case IdKnown():
+            return "begun"
+        case StateSeen(state=state):
+            return on_one_line(state, _TEXT)
+        case CancelSent():
+            return "cancelling, the peer was asked to stop"
+        case _:
+            return ""
+
+
+def _words_of(signal: Signal) -> str:
+    match signal:
+        case Progress(message=message):
+            return message.text
+        case ArtifactChunk(artifact=artifact):
+            return artifact.text
+        case AttemptFailed(attempt, error):
+            return f"{attempt.operation}: {error}"
+        case Recovered():
+            return "the reply was lost, the task was found"
+        case _:
+            return ""

@@ -1,0 +1,114 @@
+"""An outcome for a person: the answer on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from a2a_delegate.cli.terminal import write_answer
+from a2a_delegate.errors import UsageError
+from a2a_delegate.model.part import DataPart, FilePart, TextPart
+from a2a_delegate.outcome import (
+    AuthRequired,
+    Cancelled,
+    CancelReceipt,
+    Completed,
+    InputRequired,
+    TimedOut,
+    Unknown,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from a2a_delegate.cli.terminal import Screen
+    from a2a_delegate.errors import DelegateError
+    from a2a_delegate.outcome import DelegateResult
+
+_GOOD, _BAD = "green", "bold red"
+
+# How the library's sentence says it is Python; on the command line it is an option.
+_ALLOWED_ORIGINS = re.compile(r'allowed_origins=\("([^"]*)",\)')
+
+
+def report(result: DelegateResult, screen: Screen, *, explain: bool) -> OSError | None:
+    """Tell an outcome; return what kept the answer from being written, None for nothing.
+
+    A plain success says nothing but the answer, save on a terminal and where `explain` asks.
+    """
+    lost = None
+    if isinstance(result, Completed):
+        answer = _answer(result)
+        lost = None if answer is None else write_answer(answer)
+    plain = isinstance(result, Completed) and not result.late
+    if explain or not plain:
+        screen.say(in_options(result.explain()), style="" if plain else _BAD)
+    elif screen.is_terminal:
+        screen.say(f"{result.status}; effect: {result.effect}", style=_GOOD)
+    for line in _further(result):
+        screen.say(line)
+    return lost
+
+
+def report_refusal(error: DelegateError, screen: Screen) -> None:
+    """Tell why nothing was delegated."""
+    what = "wrong usage" if isinstance(error, UsageError) else "nothing was sent"
+    screen.say(f"{what}: {in_options(str(error))}", style=_BAD)
+
+
+def report_lost(problem: OSError, screen: Screen) -> None:
+    """Tell what kept the answer from being written."""
+    screen.say(f"the answer could not be written: {problem.strerror or problem}", style=_BAD)
+
+
+def in_options(sentence: str) -> str:
+    """Return a sentence of the library with its advice in the words of the command line."""
+    return _ALLOWED_ORIGINS.sub(r"--allow-origin \1", sentence)
+
+
+def _answer(result: Completed) -> str | None:
+    """Return the text of the answer; where it has only data, that as JSON, one value a line."""
+    if result.output is not None:
+        return result.output
+    if result.data:
+        return "\n".join(json.dumps(value, ensure_ascii=False) for value in result.data)
+    return None
+
+
+def _further(result: DelegateResult) -> list[str]:
+    """Return what else a person needs in order to go on."""
+    told = []
+    if isinstance(result, InputRequired | AuthRequired) and result.question.text:
+        told.append(f"question:\n{result.question.text}")
+    if isinstance(result, Completed) and _answer(result) is None:
+        told.append("the answer is empty" if not result.artifacts else "the answer has no text")
+    left_out = _left_out(result)
+    if left_out:
+        told.append(f"not shown here: {', '.join(left_out)}; --json shows them")
+    if _may_go_on(result) and result.handle is not None:
+        told.append(f"handle: {result.handle.to_json()}")
+    return told
+
+
+def _left_out(result: DelegateResult) -> list[str]:
+    """Name the parts of what the peer made that are not in the text."""
+    parts = [part for artifact in result.artifacts for part in artifact.parts]
+    shown_data = isinstance(result, Completed) and result.output is None
+    counted = {
+        "text": 0 if isinstance(result, Completed) else _count(parts, TextPart),
+        "data": 0 if shown_data else _count(parts, DataPart),
+        "file": _count(parts, FilePart),
+    }
+    return [f"{count} {kind} part{'s'[: count > 1]}" for kind, count in counted.items() if count]
+
+
+def _count(parts: Sequence[object], kind: type) -> int:
+    return sum(isinstance(part, kind) for part in parts)
+
+
+def _may_go_on(result: DelegateResult) -> bool:
+    """Whether something may still be at the peer that only the handle leads to."""
+    if isinstance(result, Cancelled | TimedOut):
+        return result.receipt not in (CancelReceipt.CONFIRMED, CancelReceipt.NOT_NEEDED)
+    return isinstance(result, InputRequired | AuthRequired | Unknown)
