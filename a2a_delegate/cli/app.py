@@ -1,0 +1,150 @@
+"""The commands and their options; what they do is in the modules beside this one."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from pathlib import Path  # noqa: TC003 - typer reads it
+from typing import Annotated
+
+import typer
+
+from a2a_delegate.cli import help_texts
+from a2a_delegate.cli.commands import Call, Work, send_request, show_card
+
+app = typer.Typer(
+    name="a2a-delegate",
+    help=help_texts.ABOUT,
+    epilog=help_texts.EXIT_STATUSES,
+    add_completion=False,
+    no_args_is_help=True,
+    # Plain text: help is read in pipes and logs too. And no local variable, which may be a
+    # header's value, stands in a traceback.
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    pretty_exceptions_show_locals=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+# Left-over words are told of by `_refuse_left_over`, which does not show them: after a header that
+# was not quoted they may be its value.
+_SETTINGS = {"allow_extra_args": True}
+
+Url = Annotated[str, typer.Argument(metavar="URL", show_default=False, help=help_texts.URL)]
+Json = Annotated[bool, typer.Option("--json", help=help_texts.JSON)]
+Header = Annotated[
+    list[str],
+    typer.Option(
+        "--header", "-H", metavar="'NAME: VALUE'", show_default=False, help=help_texts.HEADER
+    ),
+]
+AllowOrigin = Annotated[
+    list[str],
+    typer.Option(
+        "--allow-origin", metavar="ORIGIN", show_default=False, help=help_texts.ALLOW_ORIGIN
+    ),
+]
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer passes the option by position
+    if not wanted:
+        return
+    try:
+        version = metadata.version("a2a-delegate")
+    except metadata.PackageNotFoundError:
+        version = "(not installed)"
+    typer.echo(f"a2a-delegate {version}")
+    raise typer.Exit
+
+
+@app.callback()
+def start(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Take the options that stand before the command."""
+    del version
+
+
+@app.command(
+    "card", help=help_texts.CARD, epilog=help_texts.CARD_EXAMPLES, context_settings=_SETTINGS
+)
+def card(
+    context: typer.Context,
+    *,
+    url: Url,
+    json: Json = False,
+    header: Header = [],  # noqa: B006 - typer copies it
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", help=help_texts.CARD_TIMEOUT)
+    ] = help_texts.CARD_SECONDS,
+    allow_origin: AllowOrigin = [],  # noqa: B006 - typer copies it
+) -> None:
+    """Show an agent's card, and which of its interfaces would be used."""
+    _refuse_left_over(context)
+    call = Call(
+        url=url, json=json, headers=header, timeout=timeout, allowed_origins=tuple(allow_origin)
+    )
+    raise typer.Exit(show_card(call))
+
+
+@app.command(
+    "send", help=help_texts.SEND, epilog=help_texts.SEND_EXAMPLES, context_settings=_SETTINGS
+)
+def send(
+    context: typer.Context,
+    *,
+    url: Url,
+    prompt: Annotated[
+        str, typer.Argument(metavar="PROMPT", show_default=False, help=help_texts.PROMPT)
+    ] = "",
+    data: Annotated[
+        list[str],
+        typer.Option(metavar="JSON", show_default=False, help=help_texts.DATA),
+    ] = [],  # noqa: B006 - typer copies it
+    file: Annotated[
+        list[Path],
+        typer.Option(metavar="PATH", show_default=False, help=help_texts.FILE),
+    ] = [],  # noqa: B006 - typer copies it
+    context_id: Annotated[
+        str | None,
+        typer.Option(metavar="ID", show_default=False, help=help_texts.CONTEXT_ID),
+    ] = None,
+    json: Json = False,
+    explain: Annotated[bool, typer.Option("--explain", help=help_texts.EXPLAIN)] = False,
+    header: Header = [],  # noqa: B006 - typer copies it
+    timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", help=help_texts.TIMEOUT)
+    ] = help_texts.SEND_SECONDS,
+    poll_interval: Annotated[
+        float, typer.Option(metavar="SECONDS", help=help_texts.POLL_INTERVAL)
+    ] = help_texts.POLL_SECONDS,
+    allow_origin: AllowOrigin = [],  # noqa: B006 - typer copies it
+    allow_downgrade: Annotated[
+        bool, typer.Option("--allow-downgrade", help=help_texts.ALLOW_DOWNGRADE)
+    ] = False,
+) -> None:
+    """Delegate a piece of work and wait for its outcome."""
+    _refuse_left_over(context)
+    call = Call(
+        url=url, json=json, headers=header, timeout=timeout, allowed_origins=tuple(allow_origin)
+    )
+    work = Work(
+        prompt=prompt,
+        data=data,
+        files=file,
+        context_id=context_id,
+        poll_interval=poll_interval,
+        allow_downgrade=allow_downgrade,
+    )
+    raise typer.Exit(send_request(call, work, explain=explain))
+
+
+def _refuse_left_over(context: typer.Context) -> None:
+    if context.args:
+        context.fail(
+            f"{len(context.args)} more words than the command takes; quote what holds blanks: "
+            "'a prompt', --header 'Name: value'"
+        )
