@@ -15,7 +15,8 @@ Every name below is imported when it is first used, so the package itself costs 
 
 from __future__ import annotations
 
-from importlib import import_module, metadata
+import sys
+from importlib import import_module
 from types import FunctionType
 from typing import TYPE_CHECKING
 
@@ -345,17 +346,33 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used."""
     if name == "__version__":
+        from importlib import metadata  # noqa: PLC0415 - it costs more than all else here
+
         return metadata.version("a2a-delegate")
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{home}"), name)
-    if isinstance(value, type | FunctionType):
-        value.__module__ = __name__  # users see the name that they import
+    module = import_module(f"{__name__}.{home}")
+    _adopt()
+    value: object = getattr(module, name)
     globals()[name] = value
     return value
 
 
+def _adopt() -> None:
+    """Let whatever was imported so far say that users find it here: in tracebacks, in pickles.
+
+    The names of all homes, not only those that were asked for: an error that nobody imported is
+    shown, too. A home that another thread is just importing has its turn at a later name.
+    """
+    for home, names in _HOMES.items():
+        module = sys.modules.get(f"{__name__}.{home}")
+        for name in names if module is not None else ():
+            value = vars(module).get(name)
+            if isinstance(value, type | FunctionType):
+                value.__module__ = __name__
+
+
 def __dir__() -> list[str]:
     """List the public names, imported or not."""
-    return sorted({*globals(), *__all__})
+    return list(__all__)

@@ -12,15 +12,12 @@ Match on the classes, or on `status`. Nine classes, and these fields in each of 
 
 from __future__ import annotations
 
-import functools
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
-
-import pydantic
 
 from a2a_delegate.errors import (
     DelegateError,
@@ -129,14 +126,10 @@ class DelegationHandle:
     def from_json(cls, text: str) -> DelegationHandle:
         """Read a handle that `to_json` wrote. Raises UsageError for anything else."""
         try:
-            return _handle_reader().validate_json(text)
-        except (pydantic.ValidationError, ValueError) as problem:
-            if isinstance(problem, pydantic.ValidationError):
-                where = problem.errors(include_input=False, include_url=False)[0]
-                reason = f"{'.'.join(map(str, where['loc'])) or 'text'}: {where['msg']}"
-            else:
-                reason = str(problem)
-            msg = f"not a delegation handle ({shown(reason, 200)}); pass what to_json() returned"
+            return _read_handle(json.loads(text))
+        except (TypeError, ValueError, OverflowError, RecursionError) as problem:
+            reason = shown(problem, 200)
+            msg = f"not a delegation handle ({reason}); pass what to_json() returned"
             raise UsageError(msg) from None
 
 
@@ -180,6 +173,8 @@ class Completed(_Outcome):
         The data parts are tried in order, then the output as JSON (also inside one code fence).
         Raises OutputMismatchError with the problems of the first candidate.
         """
+        import pydantic  # noqa: PLC0415 - who has models has imported it; others need not
+
         adapter: pydantic.TypeAdapter[T] = pydantic.TypeAdapter(model)
         name = getattr(model, "__name__", str(model))
         first: pydantic.ValidationError | None = None
@@ -358,12 +353,25 @@ DelegateResult: TypeAlias = (
     | Running
     | Unknown
 )
+"""Every way in which a delegation ends: one closed union, to be matched on."""
 
 
-@functools.cache
-def _handle_reader() -> pydantic.TypeAdapter[DelegationHandle]:
-    # Made when first needed: making it would take a third of the time that the import takes.
-    return pydantic.TypeAdapter(DelegationHandle)
+def _read_handle(facts: object) -> DelegationHandle:
+    if not isinstance(facts, dict):
+        raise TypeError("no JSON object")
+    texts: dict[str, str] = {}
+    for fact in fields(DelegationHandle):
+        text = facts.get(fact.name)
+        if text is None and fact.default is not MISSING:
+            continue
+        if not isinstance(text, str):
+            raise TypeError(f"{fact.name} must be text")
+        text.encode()  # a ValueError for what UTF-8 cannot carry
+        texts[fact.name] = text
+    sent_at = datetime.fromisoformat(texts.pop("sent_at"))
+    if sent_at.tzinfo is None:
+        raise ValueError("sent_at must say its offset from UTC")
+    return DelegationHandle(sent_at=sent_at.astimezone(UTC), **texts)
 
 
 _FENCE = re.compile(r"\A\s*```(?:json)?[ \t]*\n(.*?)\n?\s*```\s*\Z", re.DOTALL | re.IGNORECASE)

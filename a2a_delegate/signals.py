@@ -150,3 +150,4 @@ Signal: TypeAlias = (
     | TerminalChanged
     | Settled
 )
+"""Everything that an observer is told."""

@@ -57,6 +57,7 @@ class UnknownPart:
 
 
 Part: TypeAlias = TextPart | DataPart | FilePart | UnknownPart
+"""A piece of a message or an artifact. An UnknownPart is only received, never sent."""
 
 
 def text_of(parts: Iterable[Part]) -> str:
