@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING
 
 import anyio
 import httpx
 import pytest
+import trio
 
 from a2a_delegate.delegate import CancelToken
 from a2a_delegate.errors import (
@@ -397,6 +399,26 @@ async def test_a_token_ends_the_search_with_the_callers_own_reason(
         assert isinstance(stopped, DelegationCancelledError)
         assert ("user left" in str(stopped)) is (reason is not None)
         assert token.reason is reason
+
+
+@pytest.mark.spec("CARR-19")
+async def test_a_token_may_be_cancelled_in_a_callback_of_the_loop(anyio_backend_name: str) -> None:
+    def soon() -> None:
+        if anyio_backend_name == "trio":
+            trio.lowlevel.current_trio_token().run_sync_soon(token.cancel, reason)
+        else:
+            asyncio.get_running_loop().call_soon(token.cancel, reason)
+
+    class AsksForTheEnd(Deaf):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            soon()
+            return await super().handle_async_request(request)
+
+    token, reason = CancelToken(), MyError("no more")
+    async with httpx.AsyncClient(transport=AsksForTheEnd()) as client:
+        with pytest.raises(MyError) as stopped:
+            await fetch_agent_card(BASE, client=client, cancel=token)
+    assert stopped.value is reason
 
 
 async def test_a_token_is_left_as_it_was(respx_mock: respx.MockRouter) -> None:
