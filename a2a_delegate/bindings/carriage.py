@@ -136,7 +136,8 @@ class Carrier:
             extensions=extensions,
         )
         # Headers of the client's own could ask for chunks; a body of known length has none.
-        request.headers.pop("Transfer-Encoding", None)
+        if "Transfer-Encoding" in request.headers:
+            del request.headers["Transfer-Encoding"]
         # In place of the generator that httpx wraps around it, which may be left half finished.
         request.stream = body
         if auth is None and self._client.event_hooks["request"]:
