@@ -69,6 +69,9 @@ class Refusal(Enum):
         self.cause = cause
         self.text = text
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def error(self, request: httpx.Request) -> httpx.TransportError:
         """Make the exception that httpx raises for this; its cause is the operating system's."""
         error = self.kind(self.text, request=request)
@@ -92,6 +95,9 @@ class Loss(Enum):
     def __init__(self, kind: type[httpx.TransportError], text: str) -> None:
         self.kind = kind
         self.text = text
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def error(self, request: httpx.Request) -> httpx.TransportError:
         """Make the exception that httpx raises for this."""
