@@ -143,9 +143,6 @@ class FunctionDelegate(DispatchOnly):
 class _Work:
     """One call of the function, as something that takes a message and can be cancelled."""
 
-    version = "in-process"
-    endpoint = ""
-
     def __init__(
         self,
         function: Callable[[DelegateRequest], Awaitable[Returnable]],
@@ -159,6 +156,10 @@ class _Work:
         self._call: OwnedTask | None = None
         self._returned: Returnable = None
         self._ended = False
+
+    def way_of(self, _: Operation) -> tuple[str, str]:
+        """Name the only way there is."""
+        return "in-process", ""
 
     def downgrade(self) -> None:
         """Change nothing: there is one version of a function."""

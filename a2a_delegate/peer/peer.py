@@ -87,6 +87,11 @@ class Peer:
         """Whether the agent can be asked for a list of tasks, here or over another interface."""
         return self._looking is not None
 
+    def way_of(self, operation: Operation) -> tuple[str, str]:
+        """Return the version that an operation is asked in, and the address that it goes to."""
+        interface = self._face_for(operation).interface
+        return interface.version.value, interface.url
+
     def downgrade(self) -> tuple[str, str] | None:
         """Speak the next version that the card offers, from now on; return the old and the new.
 
@@ -108,9 +113,7 @@ class Peer:
         be said in the agent's version, before anything is sent; cancellation passes through, with
         the exchange filled so far.
         """
-        face = self._agreed
-        if isinstance(operation, ListTasks) and self._looking is not None:
-            face = self._looking
+        face = self._face_for(operation)
         answer = await self._binding.call(
             face.dialect.encode(operation, tenant=face.interface.tenant),
             url=face.url,
@@ -122,6 +125,11 @@ class Peer:
         if isinstance(answer, RpcResult):
             return decoded(face.dialect, operation, answer)
         return answer
+
+    def _face_for(self, operation: Operation) -> _Face:
+        if isinstance(operation, ListTasks) and self._looking is not None:
+            return self._looking
+        return self._agreed
 
     def _face(self, interface: AgentInterface) -> _Face:
         self._origins.check(interface.url)

@@ -47,14 +47,8 @@ if TYPE_CHECKING:
 class Performer(Protocol):
     """Whoever carries out operations: a remote peer, or work in this process."""
 
-    @property
-    def version(self) -> str:
-        """The protocol version that is spoken now."""
-        ...
-
-    @property
-    def endpoint(self) -> str:
-        """Where requests go now."""
+    def way_of(self, operation: Operation) -> tuple[str, str]:
+        """Return the version that an operation is asked in now, and the endpoint it goes to."""
         ...
 
     async def perform(self, operation: Operation, exchange: Exchange) -> Reply:
@@ -226,15 +220,8 @@ class Driver:
             exchange.on_left = lambda: self.post(BodyLeft())
             exchange.on_id = lambda task_id: self.post(IdSeen(task_id))
         clock, performer = self._clock, self._performer
-        flight = _Flight(
-            number,
-            operation,
-            exchange,
-            clock.now(),
-            clock.utc(),
-            performer.version,
-            performer.endpoint,
-        )
+        version, endpoint = performer.way_of(operation)
+        flight = _Flight(number, operation, exchange, clock.now(), clock.utc(), version, endpoint)
         self._flights[number] = flight
 
         async def fly() -> None:

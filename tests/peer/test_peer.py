@@ -109,6 +109,8 @@ async def test_an_agent_of_0_3_is_listed_over_its_other_interface() -> None:
     async with scripted.client() as client:
         peer = make(client, Agreement(V03, lookup=V1))
         assert (peer.version, peer.can_look_up) == (ProtocolVersion.V0_3, True)
+        assert peer.way_of(ListTasks()) == ("1.0", V1.url)
+        assert peer.way_of(send("slow 60")) == ("0.3", V03.url)
         await peer.perform(send("slow 60"), Exchange())
         page = await peer.perform(ListTasks(), Exchange())
     assert isinstance(page, TaskPage)
