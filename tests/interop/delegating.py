@@ -1,0 +1,169 @@
+"""Delegating to the real servers: which faces they have, and what was told on the way."""
+
+from __future__ import annotations
+
+import time
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+import httpx
+
+from a2a_delegate import (
+    A2ADelegate,
+    A2ADelegateConfig,
+    AgentCard,
+    AgentInterface,
+    Attempt,
+    Binding,
+    Intent,
+    ProtocolVersion,
+    StateSeen,
+    fetch_agent_card,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+
+    from a2a_delegate import DelegateResult, Signal
+    from tests.interop.servers import Server
+
+S = TypeVar("S")
+
+QUICKLY = A2ADelegateConfig(timeout=10.0, poll_interval=0.1, poll_interval_max=0.3)
+"""Looks at tasks more often than anybody should outside of tests."""
+
+
+class Face(NamedTuple):
+    """One server in one of the versions that it speaks."""
+
+    line: str
+    mode: str
+    version: ProtocolVersion
+
+
+FACES = {
+    "1.0-only": Face("a2a-sdk-1.3", "1.0-only", ProtocolVersion.V1_0),
+    "dual-as-1.0": Face("a2a-sdk-1.3", "dual", ProtocolVersion.V1_0),
+    "dual-as-0.3": Face("a2a-sdk-1.3", "dual", ProtocolVersion.V0_3),
+    "0.3-only": Face("a2a-sdk-0.3", "0.3-only", ProtocolVersion.V0_3),
+}
+
+FACES_THAT_DIFFER = ("1.0-only", "dual-as-0.3", "0.3-only")
+"""For what takes seconds: the dual server's 1.0 face is the same code as that of 1.0 alone."""
+
+
+@dataclass(slots=True)
+class Told:
+    """An observer that keeps the signals."""
+
+    signals: list[Signal] = field(default_factory=list)
+
+    def __call__(self, signal: Signal) -> None:
+        self.signals.append(signal)
+
+    def all(self, kind: type[S]) -> list[S]:
+        """The signals of one kind, in order."""
+        return [signal for signal in self.signals if isinstance(signal, kind)]
+
+    @property
+    def message_id(self) -> str:
+        """The id of the message of the one delegation that was observed."""
+        (intent,) = self.all(Intent)
+        assert intent.handle is not None
+        return intent.handle.message_id
+
+
+@dataclass(slots=True)
+class Reacting(Told):
+    """Keeps the signals, and does something at the first one that `when` is true of."""
+
+    when: Callable[[Signal], bool] = field(kw_only=True)
+    then: Callable[[], object] = field(kw_only=True)
+    reacted: bool = False
+
+    def __call__(self, signal: Signal) -> None:
+        self.signals.append(signal)
+        if not self.reacted and self.when(signal):
+            self.reacted = True
+            self.then()
+
+
+def at_work(signal: Signal) -> bool:
+    """Whether the peer shows for the first time that it works."""
+    return isinstance(signal, StateSeen) and signal.state == "working"
+
+
+@dataclass(slots=True)
+class Stopwatch:
+    """Measures one block."""
+
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since it was made."""
+        return time.monotonic() - self.began
+
+
+def interface(url: str, version: ProtocolVersion) -> AgentInterface:
+    """A JSON-RPC interface, written by hand."""
+    return AgentInterface(url, Binding.JSONRPC, version)
+
+
+def speaking(version: ProtocolVersion, card: AgentCard, *, url: str | None = None) -> AgentCard:
+    """The card with this version first; `url` leads there instead of to the server."""
+    ordered = sorted(card.interfaces, key=lambda one: one.version is not version)
+    if url is None:
+        return replace(card, interfaces=tuple(ordered))
+    moved = tuple(replace(one, url=url) for one in ordered)
+    return replace(card, interfaces=moved, source=None)
+
+
+@asynccontextmanager
+async def delegate_to(
+    server: Server,
+    version: ProtocolVersion,
+    *,
+    url: str | None = None,
+    config: A2ADelegateConfig = QUICKLY,
+) -> AsyncGenerator[A2ADelegate]:
+    """A delegate of a running server, from its real card; see `speaking`."""
+    async with httpx.AsyncClient(trust_env=False, timeout=5.0) as client:
+        card = await fetch_agent_card(server.url, client=client)
+        chosen = speaking(version, card, url=url)
+        async with A2ADelegate("tested", chosen, client=client, config=config) as delegate:
+            yield delegate
+
+
+@asynccontextmanager
+async def delegate_by_hand(
+    *interfaces: AgentInterface, config: A2ADelegateConfig = QUICKLY
+) -> AsyncGenerator[A2ADelegate]:
+    """A delegate by a card made by hand: what it says is the caller's word, true or not."""
+    card = AgentCard("made by hand", interfaces)
+    async with (
+        httpx.AsyncClient(trust_env=False, timeout=5.0) as client,
+        A2ADelegate("tested", card, client=client, config=config) as delegate,
+    ):
+        yield delegate
+
+
+def operations(result: DelegateResult) -> list[str]:
+    """What was asked of the peer, in order."""
+    return [attempt.operation for attempt in result.attempts]
+
+
+def sends(result: DelegateResult) -> list[Attempt]:
+    """The attempts to hand the message over."""
+    return [attempt for attempt in result.attempts if attempt.operation == "send"]
+
+
+def spoken(result: DelegateResult, *, by: Callable[[Attempt], bool] = bool) -> set[str]:
+    """The versions that were spoken, in all requests or in some of them."""
+    return {attempt.version for attempt in result.attempts if by(attempt)}
+
+
+def journal(server: Server, message: str) -> list[object]:
+    """What the agent's own code did about a message, named by its id or its text."""
+    return [event["event"] for event in server.events_of(message)]

@@ -1,0 +1,170 @@
+"""Real servers that are not there, that speak another version, or that have forgotten."""
+
+from __future__ import annotations
+
+import functools
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+import httpx
+import pytest
+
+from a2a_delegate import (
+    A2ARequestError,
+    CardProblem,
+    Completed,
+    DelegateRequest,
+    Downgraded,
+    Effect,
+    Failed,
+    IdKnown,
+    InvalidAgentCardError,
+    PeerUnreachableError,
+    ProtocolVersion,
+    Rejected,
+    Unknown,
+    connect,
+)
+from tests.interop.delegating import (
+    QUICKLY,
+    Reacting,
+    Stopwatch,
+    Told,
+    delegate_by_hand,
+    delegate_to,
+    interface,
+    journal,
+    operations,
+    sends,
+    spoken,
+)
+from tests.interop.servers import Server, running
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+pytestmark = [pytest.mark.interop, pytest.mark.anyio]
+
+V1_0, V0_3 = ProtocolVersion.V1_0, ProtocolVersion.V0_3
+
+WITH_DOWNGRADE = replace(QUICKLY, allow_downgrade=True)
+
+
+# --- a version that the server does not speak
+
+
+@pytest.mark.parametrize(
+    ("line", "mode", "claimed"),
+    [("a2a-sdk-0.3", "0.3-only", V1_0), ("a2a-sdk-1.3", "1.0-only", V0_3)],
+)
+async def test_a_card_that_claims_the_wrong_version_is_refused_before_anything_runs(
+    server_of: Callable[[str, str], Server], line: str, mode: str, claimed: ProtocolVersion
+) -> None:
+    server, told = server_of(line, mode), Told()
+    async with delegate_by_hand(interface(f"{server.url}/rpc", claimed)) as delegate:
+        result = await delegate.dispatch("quick", observer=told)
+    assert isinstance(result, Rejected)
+    assert isinstance(result.error, A2ARequestError)
+    assert result.error.code == -32601
+    assert (result.effect, result.safe_to_retry) == (Effect.NOT_STARTED, True)
+    assert len(sends(result)) == 1
+    assert journal(server, told.message_id) == []
+
+
+async def test_an_older_version_that_the_card_offers_is_not_spoken_unasked(
+    server_of: Callable[[str, str], Server],
+) -> None:
+    server, told = server_of("a2a-sdk-0.3", "0.3-only"), Told()
+    url = f"{server.url}/rpc"
+    async with delegate_by_hand(interface(url, V1_0), interface(url, V0_3)) as delegate:
+        result = await delegate.dispatch("quick", observer=told)
+    assert isinstance(result, Rejected)
+    assert spoken(result) == {"1.0"}
+    assert journal(server, told.message_id) == []
+
+
+async def test_an_allowed_downgrade_happens_once_and_shows(
+    server_of: Callable[[str, str], Server],
+) -> None:
+    server, told = server_of("a2a-sdk-0.3", "0.3-only"), Told()
+    faces = [interface(f"{server.url}/rpc", version) for version in (V1_0, V0_3)]
+    async with delegate_by_hand(*faces, config=WITH_DOWNGRADE) as delegate:
+        result = await delegate.dispatch("quick", observer=told)
+        again = await delegate.dispatch("quick")
+    assert isinstance(result, Completed)
+    assert (result.output, result.effect) == ("quick done", Effect.RAN)
+    assert told.all(Downgraded) == [Downgraded(refused="1.0", spoken="0.3")]
+    assert [send.version for send in sends(result)] == ["1.0", "0.3"]
+    assert result.handle is not None
+    assert result.handle.version == "0.3"
+    assert server.runs(told.message_id) == 1
+    # Learned for good: the next one does not try the refused version.
+    assert isinstance(again, Completed)
+    assert spoken(again) == {"0.3"}
+
+
+# --- a task that the server has forgotten
+
+
+async def test_a_task_that_a_restart_has_purged_is_unknown_and_ran(tmp_path: Path) -> None:
+    with ExitStack() as first, ExitStack() as second:
+        server = first.enter_context(running("a2a-sdk-1.3", "1.0-only", directory=tmp_path))
+        port = httpx.URL(server.url).port or 0
+        known = anyio.Event()
+        told = Reacting(when=lambda signal: isinstance(signal, IdKnown), then=known.set)
+
+        async def restart() -> None:
+            await known.wait()
+            server.wait_for("execute", told.message_id)
+            await anyio.to_thread.run_sync(first.close)
+            begin = functools.partial(running, "a2a-sdk-1.3", "1.0-only", port=port)
+            await anyio.to_thread.run_sync(second.enter_context, begin())
+
+        async with (
+            delegate_to(server, V1_0) as delegate,
+            anyio.create_task_group() as group,
+        ):
+            group.start_soon(restart)
+            request = DelegateRequest("slow 60", timeout=15.0)
+            result = await delegate.dispatch(request, observer=told)
+    assert isinstance(result, Unknown)
+    assert isinstance(result.cause, A2ARequestError)
+    assert (result.cause.code, result.cause.method) == (-32001, "get")
+    assert (result.effect, result.safe_to_retry) == (Effect.RAN, False)
+    assert result.handle is not None
+    assert result.handle.task_id == told.all(IdKnown)[0].task_id
+    assert len(sends(result)) == 1
+    assert server.runs(told.message_id) == 1
+
+
+# --- a server that is not there
+
+
+async def test_a_stopped_server_is_unreachable_after_three_attempts() -> None:
+    with running("a2a-sdk-1.3", "1.0-only") as server:
+        pass
+    watch = Stopwatch()
+    async with delegate_by_hand(interface(f"{server.url}/rpc", V1_0)) as delegate:
+        result = await delegate.dispatch("quick")
+    assert isinstance(result, Failed)
+    assert isinstance(result.error, PeerUnreachableError)
+    assert (result.error.phase, result.effect) == ("connect", Effect.NOT_STARTED)
+    assert (result.handle, result.safe_to_retry) == (None, True)
+    assert operations(result) == ["send"] * 3
+    assert not any(attempt.body_left for attempt in result.attempts)
+    assert watch.seconds < 5.0
+
+
+async def test_an_address_without_an_agent_is_refused_before_anything_is_delegated(
+    server_of: Callable[[str, str], Server],
+) -> None:
+    server = server_of("a2a-sdk-1.3", "1.0-only")
+    with pytest.raises(InvalidAgentCardError) as caught:
+        async with connect(f"{server.url}/rpc/card.json"):
+            pass
+    assert caught.value.problem is CardProblem.NOT_A_CARD
+    assert caught.value.status == 404
