@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 BY_REASON: Mapping[str, FaultKind] = {
     "TASK_NOT_FOUND": FaultKind.TASK_NOT_FOUND,
     "TASK_NOT_CANCELABLE": FaultKind.TASK_NOT_CANCELABLE,
+    "UNSUPPORTED_OPERATION": FaultKind.UNSUPPORTED,
     "METHOD_NOT_FOUND": FaultKind.METHOD_NOT_FOUND,
     "EXTENSION_SUPPORT_REQUIRED": FaultKind.EXTENSION_REQUIRED,
     "VERSION_NOT_SUPPORTED": FaultKind.VERSION_NOT_SUPPORTED,
@@ -39,6 +40,7 @@ BY_CODE: Mapping[int, FaultKind] = {
     -32601: FaultKind.METHOD_NOT_FOUND,
     -32001: FaultKind.TASK_NOT_FOUND,
     -32002: FaultKind.TASK_NOT_CANCELABLE,
+    -32004: FaultKind.UNSUPPORTED,
     -32008: FaultKind.EXTENSION_REQUIRED,
     -32009: FaultKind.VERSION_NOT_SUPPORTED,
 }
@@ -65,30 +67,29 @@ _DATE = 64
 _TEXT = 300
 """Characters of a message that are looked at; the patterns are anchored at its beginning."""
 
+# One word may stand between the subject and what is said of it: the version, the method.
+_NOT_SUPPORTED = r"\b(?:\W{1,3}\S{1,60})?\W{1,3}(?:is |was )?not supported\b"
+_NOT_FOUND = r"\b(?:\W{1,3}\S{1,60})?\W{1,3}(?:is |was )?not (?:found|supported)\b"
+_UNKNOWN = r"(?:unknown|unsupported|invalid|no such)"
+_OURS = r"['\"`]?(?:SendMessage|GetTask|ListTasks|CancelTask|message/send|tasks/(?:get|cancel))\b"
+
 _A2A_VERSION = re.compile(
-    r"\s*(?:the )?(?:requested )?a2a(?: protocol)? version\b[^\n]{0,60}\bnot supported"
+    rf"\s*(?:the )?(?:requested )?a2a(?: protocol)? version{_NOT_SUPPORTED}"
     r"|\s*unsupported a2a(?: protocol)? version\b",
     re.IGNORECASE,
 )
 _ANY_VERSION = re.compile(
-    r"\s*(?:the )?(?:requested )?(?:protocol )?version\b[^\n]{0,60}\bnot supported"
+    rf"\s*(?:the )?(?:requested )?(?:protocol )?version{_NOT_SUPPORTED}"
     r"|\s*unsupported (?:protocol )?version\b",
     re.IGNORECASE,
 )
-_OUR_METHOD = (
-    r"['\"`]?(?:SendMessage|GetTask|ListTasks|CancelTask|message/send|tasks/(?:get|cancel))"
-)
 _A2A_METHOD = re.compile(
-    rf"\s*(?:unknown|unsupported|invalid|no such) method\W{{1,3}}{_OUR_METHOD}\b"
-    rf"|\s*method (?:not found|not supported)\W{{1,3}}{_OUR_METHOD}\b"
-    rf"|\s*method {_OUR_METHOD}\b['\"`]? (?:is )?not (?:found|supported)",
+    rf"\s*{_UNKNOWN} method\W{{1,3}}{_OURS}"
+    rf"|\s*method not (?:found|supported)\W{{1,3}}{_OURS}"
+    rf"|\s*method {_OURS}['\"`]? (?:is )?not (?:found|supported)\b",
     re.IGNORECASE,
 )
-_ANY_METHOD = re.compile(
-    r"\s*(?:unknown|unsupported|invalid|no such) method\b"
-    r"|\s*method\b[^\n]{0,60}\bnot (?:found|supported)",
-    re.IGNORECASE,
-)
+_ANY_METHOD = re.compile(rf"\s*{_UNKNOWN} method\b|\s*method{_NOT_FOUND}", re.IGNORECASE)
 _NO_TASK = re.compile(
     r"\s*(?:unknown|no such) task\b"
     r"|\s*(?:the )?task\b[^\n]{0,120}(?:not found|does not exist)",
