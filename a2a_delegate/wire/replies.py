@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from a2a_delegate.errors import InvalidReplyError
 from a2a_delegate.lifecycle.operations import (
@@ -59,14 +59,17 @@ def _answer(operation: Operation, result: object) -> TaskReply | MessageReply | 
             return _task(result, task_id)
         case ListTasks():
             return _page(result)
+        case _:
+            assert_never(operation)
 
 
 def _task(result: object, task_id: str) -> TaskReply | Unclear:
     answer = _task_or_message(result)
     if isinstance(answer, MessageReply):
         return Unclear("a message, where a task was asked for")
-    if isinstance(answer, TaskReply) and answer.task.id != task_id:
-        return Unclear(f"the task {answer.task.id!r}, where {task_id!r} was asked for")
+    shown = _shown_id(answer)
+    if shown is not None and shown != task_id:
+        return Unclear(f"the task {shown!r}, where {task_id!r} was asked for")
     return answer
 
 
@@ -110,8 +113,9 @@ def _by_kind_or_members(result: Mapping[str, JSON]) -> TaskReply | MessageReply 
         return _message_reply(result)
     event = _event(result)
     if event is not None:
-        task_id = text_or_none(event.get("taskId") or event.get("task_id"))
-        return Unclear("an event of a stream, where one answer was asked for", task_id)
+        task_id = event.get("taskId") or event.get("task_id") or event.get("id")
+        reason = "an event of a stream, where one answer was asked for"
+        return Unclear(reason, text_or_none(task_id))
     if "messageId" in result or "message_id" in result:
         return _message_reply(result)
     if "status" in result:
@@ -121,9 +125,16 @@ def _by_kind_or_members(result: Mapping[str, JSON]) -> TaskReply | MessageReply 
 
 
 def _event(result: Mapping[str, JSON]) -> Mapping[str, JSON] | None:
+    """Find an event of a stream: it shows a state, and none of the artifacts made before."""
     kind = result.get("kind")
     if isinstance(kind, str) and kind in _EVENT_KINDS:
         return result
+    if "final" in result and "status" in result:  # 0.1, which has no kinds
+        return result
+    if "taskId" in result and "id" not in result:
+        # A task of MCP has a taskId as well, and a status that is a word.
+        shown = (result.get("status"), result.get("artifact"))
+        return result if any(isinstance(member, dict) for member in shown) else None
     return next((event for name in _EVENTS if isinstance(event := result.get(name), dict)), None)
 
 
