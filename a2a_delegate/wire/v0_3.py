@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from a2a_delegate.errors import UsageError
 from a2a_delegate.lifecycle.operations import CancelTask, GetTask, ListTasks, SendMessage
@@ -57,6 +57,8 @@ class V03:
                 return Words("tasks/cancel", {"id": task_id})
             case ListTasks():
                 raise UsageError("A2A 0.3 over JSON-RPC has no method that lists tasks")
+            case _:
+                assert_never(operation)
 
     def decode(
         self, operation: Operation, result: object
@@ -99,6 +101,8 @@ def _part(part: Part) -> dict[str, JSON]:
             written = {"kind": "file", "file": _file(part)}
         case UnknownPart():
             raise cannot_send(part)
+        case _:
+            assert_never(part)
     if part.metadata:
         written["metadata"] = dict(part.metadata)
     return written

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from a2a_delegate.errors import UsageError
 from a2a_delegate.lifecycle.operations import CancelTask, GetTask, ListTasks, SendMessage
@@ -74,6 +74,8 @@ def _words(operation: Operation) -> Words:
             return Words("ListTasks", _list(operation))
         case CancelTask(task_id=task_id):
             return Words("CancelTask", {"id": task_id})
+        case _:
+            assert_never(operation)
 
 
 def _send(operation: SendMessage) -> dict[str, JSON]:
@@ -121,6 +123,8 @@ def _part(part: Part) -> dict[str, JSON]:
             written = {"url": url}
         case UnknownPart():
             raise cannot_send(part)
+        case _:
+            assert_never(part)
     if part.filename:
         written["filename"] = part.filename
     if part.media_type:
