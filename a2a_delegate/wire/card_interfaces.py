@@ -8,11 +8,11 @@ something in it can be used (the rule of both SDKs, CARD-4).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from a2a_delegate.model.card import AgentInterface, Binding, ProtocolVersion
+from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.wire.reading_parts import text_or_none
 
 if TYPE_CHECKING:
@@ -82,14 +82,10 @@ def is_address(url: str, binding: Binding) -> bool:
         return True
     try:
         parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and _has_port(parts.port)
+        _ = parts.port  # raises for one that is none
     except ValueError:
         return False
-
-
-def _has_port(port: int | None) -> bool:
-    """Accept any port that urlsplit accepts: reading the property is the check."""
-    return port is None or port >= 0
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 def _listed(entry: Mapping[str, JSON], *, card_version: JSON) -> Candidate:

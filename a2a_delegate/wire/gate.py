@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from a2a_delegate.errors import (
@@ -12,6 +11,7 @@ from a2a_delegate.errors import (
     UnsafeEndpointError,
 )
 from a2a_delegate.model.card import Binding
+from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.wire.dialect import DIALECTS
 
 if TYPE_CHECKING:
@@ -96,13 +96,16 @@ def _refuse_interfaces(card: AgentCard) -> None:
         raise A2AProtocolMismatchError(url=url, theirs=versions, ours=ours)
     offered = dict.fromkeys(f"{one.binding} {one.version}" for one in card.interfaces)
     silent = dict.fromkeys(one.binding for one in card.interfaces if one.version in DIALECTS)
-    reason = f"{' and '.join(silent)} is not spoken yet; the card offers {', '.join(offered)}"
+    verb = "is" if len(silent) == 1 else "are"
+    reason = f"{' and '.join(silent)} {verb} not spoken yet; the card offers {', '.join(offered)}"
     raise InvalidAgentCardError(url=url, reason=reason, problem=CardProblem.NO_USABLE_INTERFACE)
 
 
 def _require_extensions(card: AgentCard, spoken: Collection[str]) -> None:
     missing = [
-        one.uri for one in card.capabilities.extensions if one.required and one.uri not in spoken
+        one.uri or "one without a URI"
+        for one in card.capabilities.extensions
+        if one.required and one.uri not in spoken
     ]
     if missing:
         raise InvalidAgentCardError(
