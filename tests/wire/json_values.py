@@ -1,0 +1,103 @@
+"""JSON as a hostile or a careless peer may send it, for hypothesis."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+# The names that readers look at, so that random values reach past the first check.
+NAMES = [
+    "task",
+    "message",
+    "kind",
+    "type",
+    "id",
+    "contextId",
+    "context_id",
+    "taskId",
+    "messageId",
+    "status",
+    "state",
+    "timestamp",
+    "role",
+    "parts",
+    "text",
+    "data",
+    "raw",
+    "url",
+    "file",
+    "bytes",
+    "uri",
+    "artifacts",
+    "artifactId",
+    "history",
+    "metadata",
+    "name",
+    "extensions",
+    "referenceTaskIds",
+    "tasks",
+    "nextPageToken",
+    "statusUpdate",
+    "artifactUpdate",
+    "jsonrpc",
+    "result",
+    "error",
+    "code",
+    "reason",
+    "details",
+    "@type",
+    "loc",
+    "supportedInterfaces",
+    "additionalInterfaces",
+    "protocolVersion",
+    "protocolBinding",
+    "preferredTransport",
+    "transport",
+    "capabilities",
+    "skills",
+    "defaultInputModes",
+    "tenant",
+    "required",
+    "final",
+]
+WORDS = [
+    "task",
+    "message",
+    "text",
+    "file",
+    "data",
+    "user",
+    "ROLE_AGENT",
+    "completed",
+    "TASK_STATE_WORKING",
+    "CANCELLED",
+    "2.0",
+    "1.0",
+    "0.3",
+    "JSONRPC",
+    "GRPC",
+    "HTTP+JSON",
+    "https://agent.example/rpc",
+    "{BASE}/x",
+    "2026-11-30T12:00:00Z",
+    "aGk=",
+    "\ud800",
+    "",
+]
+
+texts = st.one_of(st.sampled_from(WORDS), st.text(max_size=20))
+scalars = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(allow_nan=False, allow_infinity=False),
+    texts,
+)
+json_values = st.recursive(
+    scalars,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.one_of(st.sampled_from(NAMES), st.text(max_size=5)), inner, max_size=6),
+    ),
+    max_leaves=25,
+)
+json_objects = st.dictionaries(st.sampled_from(NAMES), json_values, max_size=8)
