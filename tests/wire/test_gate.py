@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import pytest
+
+from a2a_delegate.errors import (
+    A2AProtocolMismatchError,
+    CardProblem,
+    InvalidAgentCardError,
+    UnsafeEndpointError,
+)
+from a2a_delegate.model.card import (
+    AgentCapabilities,
+    AgentCard,
+    AgentExtension,
+    AgentInterface,
+    Binding,
+    ProtocolVersion,
+)
+from a2a_delegate.wire.gate import Agreement, agree
+
+V02, V03, V10 = ProtocolVersion.V0_2, ProtocolVersion.V0_3, ProtocolVersion.V1_0
+RPC, REST, GRPC = Binding.JSONRPC, Binding.HTTP_JSON, Binding.GRPC
+
+
+def interface(
+    version: ProtocolVersion, binding: Binding = RPC, host: str = "agent.example"
+) -> AgentInterface:
+    return AgentInterface(f"https://{host}/{binding.lower()}/{version}", binding, version)
+
+
+def card(*interfaces: AgentInterface, extensions: tuple[AgentExtension, ...] = ()) -> AgentCard:
+    return AgentCard(
+        name="Agent",
+        interfaces=interfaces,
+        capabilities=AgentCapabilities(extensions=extensions),
+        source="https://agent.example/",
+    )
+
+
+def bound(url: str) -> None:
+    """Bind one host, as a caller's origin rules do."""
+    if not url.startswith("https://agent.example/"):
+        raise UnsafeEndpointError(url=url, reason="not bound")
+
+
+NEW, OLD, OLDEST = interface(V10), interface(V03), interface(V02)
+NEW_REST, OLD_REST, NEW_GRPC = interface(V10, REST), interface(V03, REST), interface(V10, GRPC)
+NEW_AWAY, OLD_AWAY = interface(V10, host="away.example"), interface(V03, host="away.example")
+
+
+@pytest.mark.parametrize(
+    ("interfaces", "agreement"),
+    [
+        ([NEW], Agreement(NEW)),
+        ([OLD], Agreement(OLD)),
+        ([NEW, OLD], Agreement(NEW, downgrade=OLD)),
+        ([OLD, NEW], Agreement(OLD, lookup=NEW, downgrade=NEW)),
+        ([OLDEST, OLD], Agreement(OLD)),
+        ([NEW_REST, NEW_GRPC, OLD, NEW], Agreement(OLD, lookup=NEW, downgrade=NEW)),
+        ([NEW_REST, OLD_REST, NEW], Agreement(NEW)),
+        ([NEW, NEW], Agreement(NEW)),
+        ([NEW, NEW, OLD, OLD], Agreement(NEW, downgrade=OLD)),
+    ],
+)
+@pytest.mark.spec("CARD-7", "GATE-5", "GATE-6")
+def test_the_first_that_is_spoken_is_used(
+    interfaces: list[AgentInterface], agreement: Agreement
+) -> None:
+    assert agree(card(*interfaces), is_bound=bound) == agreement
+
+
+@pytest.mark.spec("CARD-9")
+def test_the_address_is_the_one_declared_byte_for_byte() -> None:
+    odd = AgentInterface("HTTPS://agent.example:443//a/../b?x=%7e#f", RPC, V10, "tenant")
+    agreement = agree(card(odd), is_bound=lambda _: None)
+    assert agreement.interface is odd
+
+
+@pytest.mark.parametrize(
+    ("interfaces", "theirs"),
+    [
+        ([OLDEST], ("0.2",)),
+        ([interface(V02, REST), OLDEST], ("0.2",)),
+        ([], ()),
+    ],
+)
+@pytest.mark.spec("GATE-4")
+def test_a_version_that_is_not_spoken_is_refused_by_name(
+    interfaces: list[AgentInterface], theirs: tuple[str, ...]
+) -> None:
+    with pytest.raises(A2AProtocolMismatchError) as refusal:
+        agree(card(*interfaces), is_bound=bound)
+    assert (refusal.value.theirs, refusal.value.ours) == (theirs, ("0.3", "1.0"))
+    assert refusal.value.url == "https://agent.example/"
+
+
+@pytest.mark.parametrize(
+    ("interfaces", "reason"),
+    [
+        ([NEW_REST], "HTTP+JSON is not spoken yet; the card offers HTTP+JSON 1.0"),
+        (
+            [OLD_REST, NEW_GRPC],
+            "HTTP+JSON and GRPC are not spoken yet; the card offers HTTP+JSON 0.3, GRPC 1.0",
+        ),
+        (
+            [OLDEST, NEW_REST],
+            "HTTP+JSON is not spoken yet; the card offers JSONRPC 0.2, HTTP+JSON 1.0",
+        ),
+    ],
+)
+@pytest.mark.spec("GATE-4")
+def test_a_binding_that_is_not_spoken_is_refused_by_name(
+    interfaces: list[AgentInterface], reason: str
+) -> None:
+    with pytest.raises(InvalidAgentCardError) as refusal:
+        agree(card(*interfaces), is_bound=bound)
+    assert refusal.value.problem is CardProblem.NO_USABLE_INTERFACE
+    assert refusal.value.reason == reason
+
+
+@pytest.mark.spec("CARD-18")
+def test_an_interface_that_is_not_bound_is_refused_even_beside_one_that_is() -> None:
+    with pytest.raises(UnsafeEndpointError) as refusal:
+        agree(card(NEW_AWAY, NEW), is_bound=bound)
+    assert refusal.value.url == NEW_AWAY.url
+
+
+@pytest.mark.parametrize(
+    ("interfaces", "agreement"),
+    [
+        ([NEW, OLD_AWAY], Agreement(NEW)),
+        ([OLD, NEW_AWAY], Agreement(OLD)),
+        ([NEW, OLD_AWAY, OLD], Agreement(NEW, downgrade=OLD)),
+        ([OLD, NEW_AWAY, NEW], Agreement(OLD, lookup=NEW, downgrade=NEW)),
+    ],
+)
+@pytest.mark.spec("CARD-18", "GATE-5", "GATE-6")
+def test_a_second_way_that_is_not_bound_is_not_offered(
+    interfaces: list[AgentInterface], agreement: Agreement
+) -> None:
+    assert agree(card(*interfaces), is_bound=bound) == agreement
+
+
+SPOKEN = AgentExtension("https://e.example/spoken", required=True)
+OTHER = AgentExtension("https://e.example/other", required=True)
+OPTIONAL = AgentExtension("https://e.example/optional")
+
+
+@pytest.mark.spec("BIND-4")
+def test_a_required_extension_that_is_not_spoken_is_named() -> None:
+    wants = card(NEW, extensions=(SPOKEN, OPTIONAL, OTHER, AgentExtension("", required=True)))
+    with pytest.raises(InvalidAgentCardError) as refusal:
+        agree(wants, is_bound=bound, extensions={SPOKEN.uri})
+    assert refusal.value.problem is CardProblem.EXTENSION_REQUIRED
+    assert refusal.value.reason.endswith("https://e.example/other, one without a URI")
+    assert SPOKEN.uri not in str(refusal.value)
+
+
+@pytest.mark.spec("BIND-4")
+def test_extensions_that_are_spoken_or_optional_are_no_obstacle() -> None:
+    wants = card(NEW, extensions=(SPOKEN, OPTIONAL))
+    assert agree(wants, is_bound=bound, extensions=[SPOKEN.uri]) == Agreement(NEW)
+
+
+def test_a_card_made_by_hand_is_named_by_its_interface() -> None:
+    for interfaces, url in (((OLDEST,), OLDEST.url), ((), "")):
+        by_hand = AgentCard(name="Agent", interfaces=interfaces)
+        with pytest.raises(A2AProtocolMismatchError) as refusal:
+            agree(by_hand, is_bound=bound)
+        assert refusal.value.url == url
