@@ -1,0 +1,362 @@
+"""Every recorded JSON-RPC reply of a real server, read and compared with a reading of its own.
+
+`tests/data/captures` holds what servers of sixteen kinds really sent. The little reader here looks
+at the recorded JSON alone and shares nothing with the code under test.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from a2a_delegate.lifecycle.operations import (
+    CancelTask,
+    Fault,
+    FaultKind,
+    GetTask,
+    ListTasks,
+    MessageReply,
+    Operation,
+    SendMessage,
+    TaskPage,
+    TaskReply,
+    Unreadable,
+)
+from a2a_delegate.model.card import ProtocolVersion
+from a2a_delegate.model.message import Message, Role
+from a2a_delegate.model.part import DataPart, FilePart, Part, TextPart
+from a2a_delegate.model.task import Task, TaskState
+from a2a_delegate.wire.cut_reply import task_id_in
+from a2a_delegate.wire.dialect import DIALECTS
+from a2a_delegate.wire.envelope import RpcResult, decoded, read
+
+if TYPE_CHECKING:
+    from a2a_delegate.model.artifact import Artifact
+
+CAPTURES = Path(__file__).parents[1] / "data" / "captures"
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
+
+METHODS: dict[str, tuple[ProtocolVersion, type[Operation]]] = {
+    "SendMessage": (ProtocolVersion.V1_0, SendMessage),
+    "GetTask": (ProtocolVersion.V1_0, GetTask),
+    "ListTasks": (ProtocolVersion.V1_0, ListTasks),
+    "CancelTask": (ProtocolVersion.V1_0, CancelTask),
+    "message/send": (ProtocolVersion.V0_3, SendMessage),
+    "tasks/get": (ProtocolVersion.V0_3, GetTask),
+    "tasks/cancel": (ProtocolVersion.V0_3, CancelTask),
+}
+
+# What cannot be read, and why that is right: the recorded request had no id to answer under.
+UNREADABLE = {
+    "a result without the request's id": "a request without an id gets its result under none",
+    "an empty body": "a request without an id gets 204",
+}
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One request and the whole reply to it."""
+
+    place: str
+    request: dict[str, Any]
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def __str__(self) -> str:
+        """Name the test."""
+        return self.place
+
+
+def recorded() -> list[Recorded]:
+    found = []
+    for path in sorted(CAPTURES.rglob("*.json")):
+        for number, exchange in enumerate(exchanges(path)):
+            request = sent(exchange["request"])
+            response = exchange.get("response")
+            if request.get("method") not in METHODS or response is None:
+                continue
+            place = f"{path.parent.name}/{path.stem}/{number}"
+            body, headers = response["body"].encode(), response.get("headers", {})
+            found.append(Recorded(place, request, response["status"], headers, body))
+    return found
+
+
+def exchanges(path: Path) -> list[dict[str, Any]]:
+    scenario = json.loads(path.read_text(encoding="utf-8"))
+    return scenario if isinstance(scenario, list) else scenario.get("exchanges", [])
+
+
+def sent(request: dict[str, Any]) -> dict[str, Any]:
+    """Return the envelope of a recorded request; the recordings hold it in three ways."""
+    body = request.get("body", request)
+    try:
+        envelope = json.loads(body) if isinstance(body, str) else body
+    except ValueError:
+        return {}
+    return envelope if isinstance(envelope, dict) else {}
+
+
+RECORDED = recorded()
+
+
+def reading(
+    one: Recorded,
+) -> TaskReply | MessageReply | TaskPage | Fault | Unreadable:
+    version, kind = METHODS[one.request["method"]]
+    params = one.request.get("params", {})
+    operation: Operation
+    if kind is SendMessage:
+        operation = SendMessage(Message("m", Role.USER, ()))
+    elif kind is ListTasks:
+        operation = ListTasks()
+    else:
+        operation = (GetTask if kind is GetTask else CancelTask)(params.get("id", ""))
+    reply = read(
+        one.body,
+        request_id=one.request.get("id", "none was sent"),
+        operation=operation.name,
+        status=one.status,
+        headers=one.headers,
+        now=NOW,
+    )
+    return decoded(DIALECTS[version], operation, reply) if isinstance(reply, RpcResult) else reply
+
+
+# The little reader: recorded JSON to plain values.
+
+
+def plain(one: Recorded) -> object:
+    try:
+        document = json.loads(one.body)
+    except ValueError:
+        return ("status", one.status)
+    if "jsonrpc" not in document:
+        return ("status", one.status)
+    if document.get("error"):
+        return ("error", document["error"]["code"], document["error"]["message"][:400])
+    result = document["result"]
+    if "tasks" in result:
+        tasks = [plain_task(task) for task in result["tasks"]]
+        return ("page", tasks, result.get("nextPageToken", ""))
+    result = result.get("task") or result.get("message") or result
+    return plain_task(result) if "status" in result else plain_message(result)
+
+
+def plain_task(task: dict[str, Any]) -> object:
+    status = task["status"]
+    state = status["state"].replace("TASK_STATE_", "").replace("_", "-").lower()
+    return (
+        "task",
+        task["id"],
+        task.get("contextId"),
+        state,
+        plain_message(status["message"]) if status.get("message") else None,
+        "timestamp" in status,
+        [
+            (made["artifactId"], made.get("name") or None, plain_parts(made.get("parts")))
+            for made in task.get("artifacts") or []
+        ],
+        [plain_message(message) for message in task.get("history") or []],
+        task.get("metadata"),
+    )
+
+
+def plain_message(message: dict[str, Any]) -> object:
+    user = message.get("role") in ("user", "ROLE_USER")
+    ids = (message["messageId"], message.get("contextId") or None, message.get("taskId") or None)
+    return ("message", *ids, user, plain_parts(message.get("parts")))
+
+
+def plain_parts(parts: list[dict[str, Any]] | None) -> object:
+    return [
+        ("text", part["text"])
+        if isinstance(part.get("text"), str)
+        else ("data", part["data"])
+        if "data" in part
+        else plain_file(part)
+        for part in parts or []
+    ]
+
+
+def plain_file(part: dict[str, Any]) -> object:
+    file = part.get("file", part)
+    content, url = file.get("raw") or file.get("bytes"), file.get("url") or file.get("uri")
+    name, kind = file.get("filename") or file.get("name"), file.get("mediaType")
+    return ("file", content, url, name, kind or file.get("mimeType"))
+
+
+# The same plain values, from what was read.
+
+
+def observed(reply: object) -> object:
+    match reply:
+        case TaskReply(task=task):
+            return observed_task(task)
+        case MessageReply(message=message):
+            return observed_message(message)
+        case TaskPage(tasks=tasks, next_page_token=token):
+            return ("page", [observed_task(task) for task in tasks], token)
+        case Fault(error=error) if error.code is not None:
+            return ("error", error.code, error.message[:400])
+        case Fault(error=error):
+            return ("status", error.status)
+        case _:
+            return reply
+
+
+def observed_task(task: Task) -> object:
+    message = task.status.message
+    return (
+        "task",
+        task.id,
+        task.context_id,
+        task.status.state.value,
+        observed_message(message) if message else None,
+        task.status.timestamp is not None,
+        [(made.artifact_id, made.name, observed_parts(made)) for made in task.artifacts],
+        [observed_message(message) for message in task.history],
+        task.metadata,
+    )
+
+
+def observed_message(message: Message) -> object:
+    ids = (message.message_id, message.context_id, message.task_id)
+    return ("message", *ids, message.role is Role.USER, observed_parts(message))
+
+
+def observed_parts(holder: Message | Artifact) -> object:
+    return [observed_part(part) for part in holder.parts]
+
+
+def observed_part(part: Part) -> object:
+    match part:
+        case TextPart(text=text):
+            return ("text", text)
+        case DataPart(data=data):
+            return ("data", data)
+        case FilePart(content=content, url=url, filename=name, media_type=kind):
+            packed = None if content is None else base64.b64encode(content).decode()
+            return ("file", packed, url, name, kind)
+        case _:
+            pytest.fail(f"a part that was not understood: {part}")
+
+
+def test_the_recordings_are_here() -> None:
+    servers = Counter(one.place.split("/")[0] for one in RECORDED)
+    assert len(servers) >= 16
+    assert len(RECORDED) >= 1089
+
+
+@pytest.mark.parametrize("one", RECORDED, ids=str)
+@pytest.mark.spec(
+    "BIND-11", "METH-6", "METH-11", "STATE-1", "STATE-2", "WIRE-7", "GEN-1", "ERR-1", "WIRE-13"
+)
+def test_a_recorded_reply_is_read_as_it_stands(one: Recorded) -> None:
+    reply = reading(one)
+    if isinstance(reply, Unreadable):
+        assert "id" not in one.request
+        assert reply.error.reason in UNREADABLE
+    else:
+        assert observed(reply) == plain(one)
+
+
+def test_what_cannot_be_read_is_a_handful_and_each_has_its_reason() -> None:
+    replies = [reply for one in RECORDED if isinstance(reply := reading(one), Unreadable)]
+    reasons = Counter(reply.error.reason for reply in replies)
+    assert reasons.keys() == UNREADABLE.keys()
+    assert sum(reasons.values()) == 9
+
+
+@pytest.mark.parametrize("one", RECORDED, ids=str)
+@pytest.mark.spec("WIRE-6")
+def test_a_recorded_reply_that_is_cut_tells_its_task_or_nothing(one: Recorded) -> None:
+    request_id = one.request.get("id")
+    reply = reading(one)
+    if not isinstance(request_id, str) or isinstance(reply, (TaskPage, Unreadable)):
+        return
+    task_id = reply.task.id if isinstance(reply, TaskReply) else None
+    assert task_id_in(one.body, request_id=request_id) == task_id
+    step = max(1, len(one.body) // 15)
+    for cut in range(0, len(one.body), step):
+        assert task_id_in(one.body[:cut], request_id=request_id) in (None, task_id)
+
+
+# What the recorded refusals mean, by what they say; the first pattern that fits counts.
+MEANINGS = (
+    (r"-32009 |-32603 A2A version ", FaultKind.VERSION_NOT_SUPPORTED),
+    (r"-32601 ", FaultKind.METHOD_NOT_FOUND),
+    (r"-32001 ", FaultKind.TASK_NOT_FOUND),
+    (r"-32002 ", FaultKind.TASK_NOT_CANCELABLE),
+    (r"-32004 ", FaultKind.UNSUPPORTED),
+    (r"-3260[023] ", FaultKind.OTHER),
+    (r"http (400|500)", FaultKind.OTHER),
+)
+
+
+@pytest.mark.parametrize("one", RECORDED, ids=str)
+@pytest.mark.spec("ERR-1", "WIRE-10", "WIRE-11")
+def test_a_recorded_refusal_means_what_it_says(one: Recorded) -> None:
+    reply = reading(one)
+    if not isinstance(reply, Fault):
+        return
+    code = reply.error.code
+    said = f"http {one.status}" if code is None else f"{code} {reply.error.message}"
+    assert reply.kind is next(kind for words, kind in MEANINGS if re.match(words, said))
+
+
+# Scenarios in which every state and code of the recorder's own summary came by these methods.
+SUMMARISED = (
+    "03-send-task-default",
+    "04-send-slow-blocking",
+    "05-send-slow-nonblocking",
+    "05b-send-slow-default-config",
+    "06-get",
+    "07-cancel-running",
+    "08-cancel-other",
+    "09-cancel-stubborn",
+    "13-input-required",
+    "14-wrong-context",
+    "15-outcomes",
+    "16-duplicate-messageid",
+    "21-other-dialect",
+)
+
+
+def named(summary: object) -> set[object]:
+    """Return the states and the codes that a summary names, wherever they stand in it."""
+    if isinstance(summary, dict):
+        code = summary.get("code")
+        if isinstance(code, int):
+            return {code}
+        return set().union(*map(named, summary.values()), set())
+    word = summary.removeprefix("TASK_STATE_").lower() if isinstance(summary, str) else ""
+    return {state.value for state in TaskState if state.value == word.replace("_", "-")}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in sorted(CAPTURES.rglob("*.json")) if path.stem in SUMMARISED],
+    ids=lambda path: f"{path.parent.name}/{path.stem}",
+)
+@pytest.mark.spec("STATE-1", "STATE-2", "ERR-1")
+def test_what_the_recorder_saw_is_what_is_read(path: Path) -> None:
+    summary = json.loads(path.read_text(encoding="utf-8"))["summary"]
+    place = f"{path.parent.name}/{path.stem}/"
+    read_here: set[object] = set()
+    for one in RECORDED:
+        if one.place.startswith(place):
+            reply = reading(one)
+            if isinstance(reply, TaskReply):
+                read_here.add(reply.task.status.state.value)
+            elif isinstance(reply, Fault):
+                read_here.add(reply.error.code)
+    assert named(summary) <= read_here
