@@ -6,7 +6,7 @@ import copy
 import re
 from collections.abc import Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Literal
 
@@ -25,6 +25,7 @@ from a2a_delegate.errors import A2ARequestError, DelegateError, UsageError
 from a2a_delegate.lifecycle.operations import SendMessage
 from a2a_delegate.lifecycle.plan import Plan, Route, Timing
 from a2a_delegate.model.card import ProtocolVersion
+from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.model.message import Message, Role, digest_of
 from a2a_delegate.outcome import DelegationHandle
 from a2a_delegate.peer.discovery import CardSource

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, field, fields
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
@@ -29,6 +29,7 @@ from a2a_delegate.errors import (
     UsageError,
     shown,
 )
+from a2a_delegate.model.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,11 +5,12 @@ A send is never repeated here. Whether it may be is the lifecycle's to decide, b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import tenacity
+
+from a2a_delegate.model.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

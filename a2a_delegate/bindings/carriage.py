@@ -6,7 +6,7 @@ four ends. Cancellation alone passes through, and leaves the exchange to be read
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 from a2a_delegate.bindings.body import WatchedAuth, WatchedBody, WatchedRequest
@@ -14,6 +14,7 @@ from a2a_delegate.bindings.failures import CLOSED, failed
 from a2a_delegate.bindings.reading import Received, UnreadableBodyError, give_up, read_body
 from a2a_delegate.errors import InvalidReplyError, PeerUnreachableError, UsageError
 from a2a_delegate.lifecycle.operations import Lost, NotSent, Unreadable
+from a2a_delegate.model.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from a2a_delegate.model.frozen import dataclass
 
 if TYPE_CHECKING:
     from a2a_delegate.lifecycle.operations import Operation

@@ -6,9 +6,11 @@ operations, a binding carries them, and both speak of what came back in the word
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, TypeAlias
+
+from a2a_delegate.model.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

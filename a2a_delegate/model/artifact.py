@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.model.part import text_of
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.model.json_value import sha256
 from a2a_delegate.model.part import text_of
 

@@ -5,7 +5,7 @@ It happens once, while a human is looking, so every way it can fail has a senten
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
@@ -27,6 +27,7 @@ from a2a_delegate.errors import (
 )
 from a2a_delegate.lifecycle.operations import NotSent, Unreadable
 from a2a_delegate.model.card import ProtocolVersion
+from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.peer.credentials import Credentials
 from a2a_delegate.peer.origins import origin_of
 from a2a_delegate.peer.places import places_of

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import httpx
 
 from a2a_delegate.errors import UnsafeEndpointError, UsageError, public_url, shown
+from a2a_delegate.model.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

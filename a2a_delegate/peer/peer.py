@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import httpx
 
 from a2a_delegate.lifecycle.operations import ListTasks
+from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.peer.credentials import Credentials
 from a2a_delegate.peer.origins import origin_of
 from a2a_delegate.wire.dialect import DIALECTS

@@ -7,11 +7,12 @@ anyone looks inside, whatever its HTTP status.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from a2a_delegate.errors import InvalidReplyError
 from a2a_delegate.lifecycle.operations import Fault, Unreadable
+from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.wire import fault_table
 from a2a_delegate.wire.json_text import NotJSONError, kind_of, parse, write
 from a2a_delegate.wire.replies import task_id_of

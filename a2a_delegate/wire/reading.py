@@ -7,11 +7,11 @@ here takes any JSON value and raises nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from a2a_delegate.model.artifact import Artifact
+from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.model.message import Message, Role
 from a2a_delegate.model.task import Task, TaskState, TaskStatus
 from a2a_delegate.wire.json_text import kind_of
