@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -15,6 +15,7 @@ from a2a_delegate.errors import (
     DelegateCapabilityMismatchError,
     UsageError,
 )
+from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.model.json_value import JSON, canonical
 from a2a_delegate.model.part import DataPart, FilePart, Part, TextPart
 from a2a_delegate.signals import Signal
