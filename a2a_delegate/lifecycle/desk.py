@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from a2a_delegate.lifecycle.evidence import Evidence
     from a2a_delegate.lifecycle.operations import Operation
     from a2a_delegate.lifecycle.plan import Timing
+    from a2a_delegate.model.message import Message
     from a2a_delegate.model.task import Task
     from a2a_delegate.outcome import DelegateResult
     from a2a_delegate.signals import Signal
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Search:
-    """One look-up: `found` are the tasks that carry our message, by id."""
+    """One look-up: `found` are the ids of the tasks that carry our message, in order."""
 
-    found: dict[str, Task] = field(default_factory=dict)
+    found: tuple[str, ...] = ()
     page: int = 0
     next_page: str = ""
     round: int = 1
@@ -31,7 +32,12 @@ class Search:
 
 @dataclass(slots=True)
 class Desk:
-    """What the rules work with. `now` is set before each step; `chance` gives numbers in [0, 1)."""
+    """What the rules work with. `now` is set before each step; `chance` gives numbers in [0, 1).
+
+    What the event at hand shows is set just before the step that reads it, and means nothing in
+    any other: `shown` with ENDED, PAUSED and WORKING, `said` with MESSAGE, `returned` with
+    RETURNED. `ended` is the request whose end it is, None for one that was let go before.
+    """
 
     seen: Evidence
     timing: Timing
@@ -41,12 +47,16 @@ class Desk:
     bound_at: float | None = None
     numbers: int = 0
     flight: dict[OperationName, int] = field(default_factory=dict)
+    stopped_send: int | None = None
+    """The send that was told to stop; it stays in flight, because its end still matters."""
     search: Search = field(default_factory=Search)
     polls: int = 0
     stopping_polls: int = 0
     last_get: float | None = None
-    returned: DelegateResult | None = None
-    settled: DelegateResult | None = None
+    ended: OperationName | None = None
+    shown: Task = field(init=False, repr=False, compare=False)
+    said: Message = field(init=False, repr=False, compare=False)
+    returned: DelegateResult = field(init=False, repr=False, compare=False)
     outbox: list[Command] = field(default_factory=list)
 
     def tell(self, signal: Signal) -> None:
@@ -64,21 +74,36 @@ class Desk:
     def let_go(self, name: OperationName) -> None:
         """Stop waiting for what is in flight; only a send's own end still matters."""
         number = self.flight.get(name)
-        if number is not None:
-            self.outbox.append(LetGo(number))
-            if name is not OperationName.SEND:
-                del self.flight[name]
+        if number is None or number == self.stopped_send:
+            return
+        self.outbox.append(LetGo(number))
+        if name is OperationName.SEND:
+            self.stopped_send = number
+        else:
+            del self.flight[name]
 
     def settle(self, result: DelegateResult) -> None:
         """Fix the outcome, and let go of what is in flight."""
-        self.settled = result
         self.wake_at = self.bound_at = None
         for name in tuple(self.flight):
             self.let_go(name)
         self.outbox.append(Settle(result))
 
     @property
-    def cleanup_ends(self) -> float:
-        """When cleaning up is over, whatever it has brought."""
+    def round_pause(self) -> float:
+        """Seconds before the next round of a look-up: a task may be listed a little late."""
+        return self.timing.poll_interval * self.search.round
+
+    @property
+    def stopping_ends(self) -> float:
+        """When stopping a task ends, whatever it has brought.
+
+        `cancel_grace` from now; where a cause has latched, early enough that the last transport
+        still has the time to stop within the bound of cleaning up. A loop that was held up gets
+        `release` seconds all the same: a cancel that has no time is no cancel.
+        """
+        ends = self.now + self.timing.cancel_grace
         cause = self.seen.cause
-        return self.now if cause is None else cause.at + self.timing.cleanup
+        if cause is not None:
+            ends = min(ends, cause.at + self.timing.cleanup - self.timing.release)
+        return max(ends, self.now + self.timing.release)

@@ -1,13 +1,14 @@
 """What is known of one delegation: it accumulates and is never taken back.
 
-The machine's rules read it; `note` is the only place that adds what an observation shows.
+The rules read it; its `learn_...` methods are the only place that adds what an observation shows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, assert_never
 
+from a2a_delegate.errors import A2ARequestError, DelegateError, InvalidReplyError
 from a2a_delegate.lifecycle.operations import (
     Fault,
     FaultKind,
@@ -15,6 +16,7 @@ from a2a_delegate.lifecycle.operations import (
     MessageReply,
     NotSent,
     OperationName,
+    TaskPage,
     TaskReply,
     Unreadable,
 )
@@ -33,7 +35,6 @@ from a2a_delegate.signals import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from a2a_delegate.errors import DelegateError
     from a2a_delegate.lifecycle.observations import Ended
     from a2a_delegate.lifecycle.plan import Plan, Route
     from a2a_delegate.model.artifact import Artifact
@@ -60,17 +61,7 @@ PROVEN: frozenset[FaultKind] = frozenset(
 Every other error can be raised by agent code after its effect (-32602, 403, 404, 5xx).
 """
 
-GONE: frozenset[FaultKind] = frozenset(
-    {
-        FaultKind.TASK_NOT_FOUND,
-        FaultKind.NO_ENDPOINT,
-        FaultKind.UNAUTHENTICATED,
-        FaultKind.DENIED,
-        FaultKind.METHOD_NOT_FOUND,
-    }
-)
-"""Answers to a get that, three times running, say that this task cannot be asked for any more."""
-
+_NOT_BEGUN = frozenset({TaskState.SUBMITTED, TaskState.REJECTED})
 _KEPT_ATTEMPTS = 64
 """Attempts that are kept; of a long poll the gets in the middle go first."""
 
@@ -94,26 +85,31 @@ class Evidence:
     ever_left: bool = False
     unproven: bool = False
     sends: int = 0
+    unsent: int = 0
     downgraded: bool = False
-    context_dropped: bool = False
     task_id: str | None = None
     task: Task | None = None
     answer: Message | None = None
     context_lost: bool = False
-    state_before_cancel: str = ""
-    busy: bool = False
-    """The task was seen working or with artifacts."""
+    began: bool = False
+    """The task was seen in a state that is neither submitted nor rejected, or with artifacts."""
     error: DelegateError | None = None
-    """The last error about the send: what an outcome without an answer is made from."""
+    """How the last send failed: what an outcome without an answer is made from."""
     fault: Fault | None = None
+    """The same, where the peer itself said so."""
+    fault_is_late: bool = False
     get_error: DelegateError | None = None
-    reply_bytes: bytes = b""
     refused_gets: int = 0
-    receipt: CancelReceipt | None = None
+    gone: DelegateError | None = None
+    """Why the task cannot be asked for any more."""
+    reply_bytes: bytes = b""
+    state_before_cancel: str = ""
     cancel_sent: bool = False
+    receipt: CancelReceipt | None = None
     first_end: str | None = None
     attempts: list[Attempt] = field(default_factory=list)
-    artifacts_seen: dict[str, Artifact] = field(default_factory=dict)
+    artifacts: tuple[Artifact, ...] = ()
+    """Those last shown; a later snapshot without any takes nothing back (it may be purged)."""
     progress_seen: Message | None = None
 
     @property
@@ -124,7 +120,7 @@ class Evidence:
     @property
     def effect(self) -> Effect:
         """Whether the work began, as far as the evidence goes."""
-        if self.task is not None or self.task_id is not None or self.answer is not None:
+        if self.task_id is not None or self.answer is not None:
             return Effect.RAN
         return Effect.MAY_HAVE_RUN if self.unproven else Effect.NOT_STARTED
 
@@ -143,14 +139,29 @@ class Evidence:
             question_id=question.message_id or None if question else None,
         )
 
-    def keep(self, attempt: Attempt) -> None:
-        """Keep an attempt, in bounded memory: a task may be polled for days."""
-        self.attempts.append(attempt)
-        if len(self.attempts) > _KEPT_ATTEMPTS:
-            gets = [
-                at for at, one in enumerate(self.attempts) if one.operation == OperationName.GET
-            ]
-            del self.attempts[gets[len(gets) // 2] if gets else len(self.attempts) // 2]
+    @property
+    def send_pause(self) -> float:
+        """Seconds that the peer asks to wait before the next send."""
+        return _asked_pause(self.error)
+
+    @property
+    def get_pause(self) -> float:
+        """Seconds that the peer asks to wait before the next get."""
+        return _asked_pause(self.get_error)
+
+    @property
+    def unbegun(self) -> bool:
+        """Whether the last send was refused with proof that the peer never began.
+
+        A peer that showed a task for it says two things, and the task is the safe one to believe.
+        """
+        return self.fault is not None and self.fault.kind in PROVEN and self.task_id is None
+
+    # -- learning ------------------------------------------------------------------------------
+
+    def learn_left(self) -> None:
+        """Take that a byte of a body left."""
+        self.ever_left = self.unproven = True
 
     def learn_id(self, task_id: str) -> Iterator[Signal]:
         """Take the task id; the first one stays."""
@@ -158,32 +169,55 @@ class Evidence:
             self.task_id = task_id
             yield IdKnown(task_id)
 
-    def learn_reply(self, ended: Ended) -> Iterator[Signal]:
-        """Take what an ended request shows, whichever it was."""
-        self.keep(ended.attempt)
-        reply = ended.reply
-        if isinstance(reply, TaskReply):
-            if self.task_id in (None, reply.task.id):
-                yield from self.learn_task(reply.task)
-            return
-        if isinstance(reply, MessageReply):
+    def learn_end(self, ended: Ended, *, current: bool) -> Iterator[Signal]:
+        """Take what an ended request shows; `current`: it had not been let go."""
+        self._keep(ended.attempt)
+        failure = self.failure_of(ended)
+        if ended.name is OperationName.SEND and ended.attempt.body_left:
+            self.learn_left()
+        if failure is not None:
+            yield AttemptFailed(ended.attempt, failure)
             if ended.name is OperationName.SEND:
-                self.answer = reply.message
-            return
-        if isinstance(reply, (Fault, Unreadable, NotSent, Lost)):
-            yield AttemptFailed(ended.attempt, reply.error)
-        if ended.name is OperationName.SEND:
-            yield from self._learn_send_failure(reply)
-        elif ended.name is OperationName.GET and isinstance(
-            reply, (Fault, Unreadable, NotSent, Lost)
-        ):
-            self.get_error = reply.error
+                yield from self._learn_send_failure(ended.reply, failure)
+            elif ended.name is OperationName.GET and current:
+                self.get_error = failure
+        elif isinstance(ended.reply, TaskReply):
+            if ended.name is OperationName.GET:
+                self.refused_gets, self.get_error = 0, None
+            yield from self.learn_task(ended.reply.task)
+        elif isinstance(ended.reply, MessageReply):
+            self.answer = ended.reply.message
 
-    def _learn_send_failure(self, reply: object) -> Iterator[Signal]:
-        if isinstance(reply, (Fault, Unreadable, NotSent, Lost)):
-            self.error = reply.error
+    def failure_of(self, ended: Ended) -> DelegateError | None:
+        """Return why an end is no answer; another task's body and the wrong kind are none."""
+        reply, name = ended.reply, ended.name
+        match reply:
+            case TaskReply(task) if name is not OperationName.LIST:
+                known = self.task_id in {None, task.id}
+                reason = "" if known else "it shows another task"
+            case TaskReply():
+                reason = "a task came where tasks were asked for"
+            case MessageReply():
+                reason = "" if name is OperationName.SEND else "a message came"
+            case TaskPage():
+                reason = "" if name is OperationName.LIST else "a list of tasks came"
+            case Fault(error=error) | Unreadable(error=error):
+                return error
+            case NotSent(error=error) | Lost(error=error):
+                return error
+            case _:
+                assert_never(reply)
+        return InvalidReplyError(method=name, reason=reason) if reason else None
+
+    def _learn_send_failure(self, reply: object, failure: DelegateError) -> Iterator[Signal]:
+        self.error = failure
         self.fault = reply if isinstance(reply, Fault) else None
-        if isinstance(reply, Fault) and reply.kind in PROVEN:
+        self.fault_is_late = self.cause is not None
+        if isinstance(reply, NotSent):
+            self.unsent += 1
+        if isinstance(reply, Lost):
+            self.learn_left()
+        if self.unbegun:
             # The refusal proves it for this very attempt, and no attempt follows one without proof.
             self.unproven = False
         if isinstance(reply, (Unreadable, Lost)):
@@ -196,18 +230,39 @@ class Evidence:
         yield from self.learn_id(task.id)
         before, self.task = self.task, task
         ours = self.ours.context_id
-        if ours is not None and task.context_id not in (None, ours) and not self.context_lost:
+        if ours is not None and task.context_id not in {None, ours} and not self.context_lost:
             self.context_lost = True
             yield ContextSubstituted(ours, task.context_id)
         state = task.status.state
-        self.busy = self.busy or bool(task.artifacts) or state is TaskState.WORKING
+        self.began = self.began or bool(task.artifacts) or state not in _NOT_BEGUN
         if before is None or before.status.name != task.status.name:
             yield StateSeen(task.id, task.status.name)
         message = task.status.message
         if message is not None and not state.is_terminal and message != self.progress_seen:
             self.progress_seen = message
             yield Progress(task.id, message)
-        for artifact in task.artifacts:
-            if self.artifacts_seen.get(artifact.artifact_id) != artifact:
-                self.artifacts_seen[artifact.artifact_id] = artifact
-                yield ArtifactChunk(task.id, artifact)
+        if task.artifacts:
+            before_by_name, self.artifacts = _by_name(self.artifacts), task.artifacts
+            for name, artifact in _by_name(task.artifacts).items():
+                if before_by_name.get(name) != artifact:
+                    yield ArtifactChunk(task.id, artifact)
+
+    def _keep(self, attempt: Attempt) -> None:
+        """Keep an attempt, in bounded memory: a task may be polled for days."""
+        self.attempts.append(attempt)
+        if len(self.attempts) > _KEPT_ATTEMPTS:
+            gets = [
+                at for at, one in enumerate(self.attempts) if one.operation == OperationName.GET
+            ]
+            del self.attempts[gets[len(gets) // 2]]
+
+
+def _asked_pause(error: DelegateError | None) -> float:
+    asked = error.retry_after if isinstance(error, A2ARequestError) else None
+    # A timer that never rings would be a dead end, whatever the header said.
+    return asked if asked is not None and 0.0 < asked < float("inf") else 0.0
+
+
+def _by_name(artifacts: tuple[Artifact, ...]) -> dict[str, Artifact]:
+    """Tell artifacts apart by their ids, and by their places where the peer gave none."""
+    return {one.artifact_id or f"#{place}": one for place, one in enumerate(artifacts)}

@@ -1,7 +1,7 @@
 """The machine: observations in, commands out, and when to be woken. Three verbs.
 
-It knows no protocol version, no binding and no clock. The rules are in `table`, what they do in
-`steps`, what is known in `evidence`, how it ends in `verdict`.
+It knows no protocol version, no binding and no clock. The rules are in `table`, what they ask in
+`guards`, what they do in `steps`, what is known in `evidence`, how it ends in `verdict`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from a2a_delegate.errors import UsageError
 from a2a_delegate.lifecycle.desk import Desk
-from a2a_delegate.lifecycle.evidence import GONE, PROVEN, Cause, Evidence
+from a2a_delegate.lifecycle.evidence import Cause, Evidence
 from a2a_delegate.lifecycle.observations import (
     BodyLeft,
     CancelRequested,
@@ -28,22 +28,23 @@ from a2a_delegate.lifecycle.operations import (
     MessageReply,
     NotSent,
     OperationName,
+    Reply,
     TaskPage,
     TaskReply,
 )
 from a2a_delegate.lifecycle.search import PAGES, is_ours
-from a2a_delegate.lifecycle.table import TABLE, Event, Phase
+from a2a_delegate.lifecycle.table import TABLE, Cells, Event, Phase
 from a2a_delegate.outcome import CancelReceipt
 from a2a_delegate.signals import Intent, Sent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from a2a_delegate.lifecycle.commands import Command
     from a2a_delegate.lifecycle.plan import Plan
     from a2a_delegate.model.task import Task
 
-_NOT_LISTING = frozenset(
+NOT_LISTING: frozenset[FaultKind] = frozenset(
     {
         FaultKind.METHOD_NOT_FOUND,
         FaultKind.VERSION_NOT_SUPPORTED,
@@ -54,7 +55,9 @@ _NOT_LISTING = frozenset(
         FaultKind.DENIED,
     }
 )
-_NOT_CANCELLING = frozenset(
+"""Answers to a list that end the look-up at once: the peer does not list, or not for us."""
+
+NOT_CANCELLING: frozenset[FaultKind] = frozenset(
     {
         FaultKind.TASK_NOT_CANCELABLE,
         FaultKind.TASK_NOT_FOUND,
@@ -62,6 +65,18 @@ _NOT_CANCELLING = frozenset(
         FaultKind.METHOD_NOT_FOUND,
     }
 )
+"""Answers to a cancel that refuse it; any other error says nothing about the task."""
+
+GONE: frozenset[FaultKind] = frozenset(
+    {
+        FaultKind.TASK_NOT_FOUND,
+        FaultKind.NO_ENDPOINT,
+        FaultKind.UNAUTHENTICATED,
+        FaultKind.DENIED,
+        FaultKind.METHOD_NOT_FOUND,
+    }
+)
+"""Answers to a get that, three times running, say that this task cannot be asked for any more."""
 
 
 class Lifecycle:
@@ -69,12 +84,19 @@ class Lifecycle:
 
     `receive` what was observed, carry out the `commands`, and come back with `TimePassed` when
     `next_deadline` is due. Peer input never raises; UsageError is for a shell that misuses it.
-    `chance` gives numbers in [0, 1) for jitter.
+    `chance` gives numbers in [0, 1) for jitter; `table` is there for those who watch the rules.
     """
 
-    def __init__(self, plan: Plan, *, chance: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        chance: Callable[[], float],
+        table: Mapping[Phase, Cells] = TABLE,
+    ) -> None:
         self._phase = Phase.PREPARED
         self._begun = False
+        self._table = table
         self._desk = Desk(Evidence(plan, plan.route), plan.timing, chance)
 
     @property
@@ -99,42 +121,42 @@ class Lifecycle:
     def receive(self, observation: Observation, now: float) -> None:
         """Take one observation. `now` never runs backwards.
 
-        Raises UsageError when the delegation has not begun, or begins twice.
+        `Started` comes first, and once; only `CancelRequested` may come before it, and then nothing
+        is sent. Raises UsageError for any other order.
         """
-        if isinstance(observation, Started) == self._begun:
-            msg = "the lifecycle begins with Started, once"
-            raise UsageError(msg)
+        begins = isinstance(observation, Started)
+        if begins == self._begun and not isinstance(observation, CancelRequested):
+            raise UsageError("the lifecycle begins with Started, once")
         self._desk.now = now
+        if self._phase is Phase.SETTLED:
+            self._compare(observation)
+            return
+        # A deadline that has passed unseen came before whatever is told now.
+        deadline_falls = self._deadline_falls()
+        event = self._note(observation)
+        if not self._begun:
+            return
+        if event is not None:
+            self._step(event)
+        if deadline_falls:
+            self._step(Event.DEADLINE)
         if isinstance(observation, TimePassed):
             self._pass_time()
-        elif isinstance(observation, CancelRequested):
-            # A deadline that has passed unseen came first; the first cause latches.
-            self._pass_deadline()
-            if self._latch(Cause(observation.by, now, observation.reason)):
-                self._step(Event.CANCEL)
-        elif self._phase is Phase.SETTLED:
-            self._compare(observation)
-        else:
-            event = self._note(observation)
-            if event is not None:
-                self._step(event)
 
     # -- time and causes ---------------------------------------------------------------------
 
     def _latch(self, cause: Cause) -> bool:
-        if self._desk.seen.cause is not None or self._phase is Phase.SETTLED:
-            return False
-        self._desk.seen.cause = cause
-        return True
+        """Take the cause, if it is the first one."""
+        first = self._desk.seen.cause is None
+        if first:
+            self._desk.seen.cause = cause
+        return first
 
-    def _pass_deadline(self) -> None:
-        deadline = self._desk.seen.plan.deadline
-        passed = deadline is not None and deadline <= self._desk.now
-        if passed and self._latch(Cause("deadline", self._desk.now)):
-            self._step(Event.DEADLINE)
+    def _deadline_falls(self) -> bool:
+        deadline, now = self._desk.seen.plan.deadline, self._desk.now
+        return deadline is not None and deadline <= now and self._latch(Cause("deadline", now))
 
     def _pass_time(self) -> None:
-        self._pass_deadline()
         desk = self._desk
         if desk.bound_at is not None and desk.bound_at <= desk.now:
             desk.bound_at = None
@@ -144,7 +166,7 @@ class Lifecycle:
             self._step(Event.TIMER)
 
     def _step(self, event: Event) -> None:
-        for rule in TABLE[self._phase].get(event, ()):
+        for rule in self._table[self._phase].get(event, ()):
             if rule.when(self._desk):
                 if rule.to is not self._phase:
                     self._desk.wake_at = self._desk.bound_at = None
@@ -155,80 +177,104 @@ class Lifecycle:
     # -- from observation to event -----------------------------------------------------------
 
     def _note(self, observation: Observation) -> Event | None:
+        """Take the observation into the evidence, and say what it means."""
         desk, seen = self._desk, self._desk.seen
-        if isinstance(observation, Started):
-            self._begun = True
-            desk.tell(Intent(None if seen.plan.in_process else seen.route.intent))
-            return Event.START
-        if isinstance(observation, BodyLeft):
-            seen.ever_left = seen.unproven = True
-            desk.tell(Sent(seen.sends))
-            return Event.BODY_LEFT
-        if isinstance(observation, IdSeen):
-            for signal in seen.learn_id(observation.task_id):
-                desk.tell(signal)
-            return Event.ID_SEEN
-        if isinstance(observation, Returned):
-            desk.returned = observation.result
-            return Event.RETURNED
-        if isinstance(observation, Ended):
-            return self._note_end(observation)
-        return None
+        event: Event | None = None
+        match observation:
+            case Started():
+                self._begun = True
+                desk.tell(Intent(None if seen.plan.in_process else seen.route.intent))
+                event = Event.START
+            case CancelRequested(by, reason):
+                event = Event.CANCEL if self._latch(Cause(by, desk.now, reason)) else None
+            case BodyLeft():
+                seen.learn_left()
+                desk.tell(Sent(seen.sends))
+                event = Event.BODY_LEFT
+            case IdSeen(task_id):
+                for signal in seen.learn_id(task_id):
+                    desk.tell(signal)
+                event = Event.ID_SEEN
+            case Returned(result):
+                desk.returned = result
+                event = Event.RETURNED
+            case Ended():
+                event = self._note_end(observation)
+            case TimePassed():
+                pass
+            case _:
+                assert_never(observation)
+        return event
 
     def _note_end(self, ended: Ended) -> Event | None:
-        desk = self._desk
-        known = desk.seen.task_id
-        for signal in desk.seen.learn_reply(ended):
-            desk.tell(signal)
+        desk, seen, reply = self._desk, self._desk.seen, ended.reply
         current = desk.flight.get(ended.name) == ended.number
+        desk.ended = ended.name if current else None
         if current:
             del desk.flight[ended.name]
-        reply = ended.reply
-        if isinstance(reply, TaskReply) and known in (None, reply.task.id):
-            if ended.name is OperationName.GET:
-                desk.seen.refused_gets, desk.seen.get_error = 0, None
-            if ended.name is OperationName.CANCEL and current:
-                desk.seen.receipt = CancelReceipt.REQUESTED
+        failed = seen.failure_of(ended) is not None
+        for signal in seen.learn_end(ended, current=current):
+            desk.tell(signal)
+        if failed:
+            # What we let go of ourselves says nothing when it ends.
+            return self._failure(ended.name, reply) if current else None
+        if isinstance(reply, TaskReply):
+            desk.shown = reply.task
+            if desk.ended is OperationName.CANCEL:
+                seen.receipt = CancelReceipt.REQUESTED
             return _state_event(reply.task)
-        if isinstance(reply, MessageReply) and ended.name is OperationName.SEND:
+        if isinstance(reply, MessageReply):
+            desk.said = reply.message
             return Event.MESSAGE
-        return self._failure(ended) if current else None
+        return self._page_event(reply) if current and isinstance(reply, TaskPage) else None
 
-    def _failure(self, ended: Ended) -> Event:
-        """Say what an end without an answer means; another task's body is one of them."""
-        name, reply = ended.name, ended.reply
-        if name is OperationName.SEND:
-            return _send_event(reply)
-        if name is OperationName.LIST:
-            return self._list_event(reply)
+    def _failure(self, name: OperationName, reply: Reply) -> Event:
+        """Say what an end without an answer means."""
+        seen = self._desk.seen
         kind = reply.kind if isinstance(reply, Fault) else None
+        if name is OperationName.SEND:
+            return self._send_event(reply)
+        if name is OperationName.LIST:
+            return Event.NO_LIST if kind in NOT_LISTING else Event.SEARCHED
         if name is OperationName.GET:
             gone = kind in GONE
-            self._desk.seen.refused_gets = self._desk.seen.refused_gets + 1 if gone else 0
+            seen.refused_gets = seen.refused_gets + 1 if gone else 0
             return Event.GET_REFUSED if gone else Event.GET_FAILED
         if name is OperationName.CANCEL:
-            refused = kind in _NOT_CANCELLING
-            self._desk.seen.receipt = CancelReceipt.REFUSED if refused else CancelReceipt.UNREACHED
+            refused = kind in NOT_CANCELLING
+            seen.receipt = CancelReceipt.REFUSED if refused else CancelReceipt.UNREACHED
             return Event.CANCEL_REFUSED if refused else Event.CANCEL_FAILED
         assert_never(name)
 
-    def _list_event(self, reply: object) -> Event:
-        if isinstance(reply, TaskPage):
-            search, ours = self._desk.search, self._desk.seen.ours
-            search.found.update({one.id: one for one in reply.tasks if is_ours(one, ours)})
-            search.next_page = reply.next_page_token
-            more = bool(search.next_page) and search.page < PAGES
-            return Event.MORE_PAGES if more else Event.SEARCHED
-        if isinstance(reply, Fault) and reply.kind in _NOT_LISTING:
-            return Event.NO_LIST
-        return Event.SEARCHED
+    def _send_event(self, reply: Reply) -> Event:
+        seen = self._desk.seen
+        match reply:
+            case Fault(kind=FaultKind.RATE_LIMITED) if seen.unbegun:
+                return Event.BUSY
+            case Fault():
+                return Event.REFUSED if seen.unbegun else Event.FAULT
+            case NotSent():
+                # Of a body that was seen to leave and a word that it did not, the first is safe.
+                return Event.LOST if seen.unproven else Event.NOT_SENT
+            case Lost():
+                return Event.LOST
+            case _:
+                return Event.UNREADABLE
+
+    def _page_event(self, page: TaskPage) -> Event:
+        search, ours = self._desk.search, self._desk.seen.ours
+        here = [task.id for task in page.tasks if is_ours(task, ours)]
+        search.found = tuple(dict.fromkeys((*search.found, *here)))
+        search.next_page = page.next_page_token
+        more = bool(search.next_page) and search.page < PAGES
+        return Event.MORE_PAGES if more else Event.SEARCHED
 
     def _compare(self, observation: Observation) -> None:
         """Take another end than the first one, after which nothing else counts."""
         if isinstance(observation, Ended) and isinstance(observation.reply, TaskReply):
             task = observation.reply.task
             if task.id == self._desk.seen.task_id and task.status.state.is_terminal:
-                self._desk.seen.task = task
+                self._desk.shown = task
                 self._step(Event.ENDED)
 
 
@@ -237,15 +283,3 @@ def _state_event(task: Task) -> Event:
     if state.is_terminal:
         return Event.ENDED
     return Event.PAUSED if state.is_interrupted else Event.WORKING
-
-
-def _send_event(reply: object) -> Event:
-    if isinstance(reply, NotSent):
-        return Event.NOT_SENT
-    if isinstance(reply, Fault):
-        if reply.kind is FaultKind.RATE_LIMITED:
-            return Event.BUSY
-        return Event.REFUSED if reply.kind in PROVEN else Event.FAULT
-    if isinstance(reply, Lost):
-        return Event.LOST
-    return Event.UNREADABLE

@@ -20,24 +20,35 @@ Beside the phase stand the *evidence*, which accumulates and is never taken back
 (the caller's cancel or the deadline), of which the first one latches. An *event* is what an
 observation means once the evidence has taken it in. A cell of the table holds rules that are
 tried in order; the first whose guard holds gives the next phase and what is done on the way. An
-empty cell means that the event changes nothing in that phase.
+empty cell, and a cell of which no rule holds, means that the event changes nothing there.
 
-Two proofs follow from the shape of the table. *At most one run by our doing*: a send is
-performed by three rules only (START and TIMER in PREPARED, and the two repeats on REFUSED in
-SENDING), and each is reached only from nothing sent, or through an event that proves that the
-attempt before did not begin (NOT_SENT, REFUSED, BUSY). *No answer is thrown away*: in every phase
-in which a request can be in flight, MESSAGE and ENDED lead to SETTLED with that answer.
+A deadline can have passed before anybody told so, because an event loop is never quite on time. It
+latches before the observation at hand is understood, and its own event comes right after. So a
+rule of a phase in which nobody wants to stop can meet a cause, and those that would begin
+something, or hand over a question, ask for it.
+
+What follows from the shape of the table:
+
+*At most one run by our doing.* A send is performed by four rules only: START and TIMER in
+PREPARED, and the two repeats on REFUSED in SENDING. START comes once. The others are reached only
+through an event that proves that the attempt before did not begin: NOT_SENT, BUSY, REFUSED.
+
+*No answer is thrown away.* In every phase in which a send can be in flight, MESSAGE and ENDED
+settle with that answer; in every phase in which a get or a cancel can be, ENDED does.
+
+*No dead end.* Each phase but SETTLED has a request in flight that was not told to stop, or a
+timer. SENDING alone may have no timer: a send waits for its peer as long as the caller wants.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from a2a_delegate.lifecycle import steps
+from a2a_delegate.lifecycle import guards, steps
 from a2a_delegate.lifecycle.desk import Desk
+from a2a_delegate.model.frozen import dataclass
 
 
 class Phase(Enum):
@@ -104,143 +115,155 @@ class Rule:
 
     to: Phase
     do: Action = steps.nothing
-    when: Guard = steps.always
+    when: Guard = guards.always
 
+
+Cells: TypeAlias = Mapping[Event, tuple[Rule, ...]]
 
 _P = Phase
 _E = Event
 
-_ANSWERS: Mapping[Event, tuple[Rule, ...]] = {
+_ANSWERS: Cells = {
     _E.MESSAGE: (Rule(_P.SETTLED, steps.settle_message),),
-    _E.RETURNED: (Rule(_P.SETTLED, steps.settle_returned),),
     _E.ENDED: (Rule(_P.SETTLED, steps.settle_ended),),
 }
-"""Law 2: an answer settles from every phase, before any cause."""
+"""Law 2: an answer settles from every phase in which one can come, before any cause."""
+
+_STOP_KNOWN: tuple[Rule, ...] = (Rule(_P.STOPPING, steps.cancel_peer),)
 
 _WITHOUT_ID: tuple[Rule, ...] = (
-    Rule(_P.FOLLOWING, steps.get_now, steps.id_known),
-    Rule(_P.LOOKING_UP, steps.look_up, steps.can_look_up),
+    Rule(_P.LOOKING_UP, steps.look_up, guards.can_look_up),
     Rule(_P.SETTLED, steps.settle_without_answer),
 )
-"""The send is over without an answer, and nobody wants to stop."""
 
-_STOP_WITHOUT_ID: tuple[Rule, ...] = (
-    Rule(_P.STOPPING, steps.cancel_peer, steps.id_known),
-    Rule(_P.LOOKING_UP, steps.look_up, steps.can_look_up),
-    Rule(_P.SETTLED, steps.settle_without_answer),
+_FOLLOW_OR_LOOK: tuple[Rule, ...] = (
+    Rule(_P.STOPPING, steps.cancel_peer, guards.id_known_while_stopping),
+    Rule(_P.FOLLOWING, steps.get_now, guards.id_known),
+    *_WITHOUT_ID,
+)
+"""The send is over without an answer."""
+
+_STOP_OR_LOOK: tuple[Rule, ...] = (
+    Rule(_P.STOPPING, steps.cancel_peer, guards.id_known),
+    *_WITHOUT_ID,
 )
 """The send is over without an answer, and we want to stop."""
 
 _STOP_SENDING: tuple[Rule, ...] = (
-    Rule(_P.STOPPING, steps.cancel_peer, steps.id_known),
-    Rule(_P.HOLDING, steps.hold, steps.body_left),
+    Rule(_P.STOPPING, steps.cancel_peer, guards.id_known),
+    Rule(_P.HOLDING, steps.hold, guards.body_left),
     Rule(_P.RELEASING, steps.release_unless_left),
 )
 
-_STOP_KNOWN: tuple[Rule, ...] = (Rule(_P.STOPPING, steps.cancel_peer),)
+_REFUSED: tuple[Rule, ...] = (Rule(_P.SETTLED, steps.settle_without_answer),)
 
-_REFUSED_WHILE_STOPPING: tuple[Rule, ...] = (Rule(_P.SETTLED, steps.settle_without_answer),)
-
-_HELD: Mapping[Event, tuple[Rule, ...]] = {
+_HELD: Cells = {
     **_ANSWERS,
+    _E.ID_SEEN: _STOP_KNOWN,
     _E.PAUSED: _STOP_KNOWN,
     _E.WORKING: _STOP_KNOWN,
-    _E.NOT_SENT: _STOP_WITHOUT_ID,
-    _E.REFUSED: _REFUSED_WHILE_STOPPING,
-    _E.BUSY: _REFUSED_WHILE_STOPPING,
-    _E.FAULT: _STOP_WITHOUT_ID,
-    _E.LOST: _STOP_WITHOUT_ID,
-    _E.UNREADABLE: _STOP_WITHOUT_ID,
+    _E.REFUSED: _REFUSED,
+    _E.BUSY: _REFUSED,
+    _E.FAULT: _WITHOUT_ID,
+    _E.LOST: _STOP_OR_LOOK,
+    _E.UNREADABLE: _STOP_OR_LOOK,
 }
 """We want to stop and the send is still in flight: how it ends decides."""
 
-_ID_APPEARS: tuple[Rule, ...] = (
-    Rule(_P.STOPPING, steps.cancel_peer, steps.id_known_while_stopping),
-    Rule(_P.FOLLOWING, steps.get_now, steps.id_known),
-)
-"""A send that was left behind shows the id after all."""
+_ID_APPEARS: tuple[Rule, ...] = (Rule(_P.STOPPING, steps.cancel_peer, guards.id_known),)
+"""A send that was left behind shows the id after all; only a stop leaves one behind."""
 
-_SEARCHED: tuple[Rule, ...] = (
-    Rule(_P.STOPPING, steps.adopt_and_cancel, steps.found_one_while_stopping),
-    Rule(_P.FOLLOWING, steps.adopt, steps.found_one),
-    Rule(_P.SETTLED, steps.settle_ambiguous, steps.found_several),
-    Rule(_P.LOOKING_UP, steps.wait_for_next_round, steps.another_round),
+_FOUND: tuple[Rule, ...] = (
+    Rule(_P.STOPPING, steps.adopt_and_cancel, guards.found_one_while_stopping),
+    Rule(_P.FOLLOWING, steps.adopt, guards.found_one),
+    Rule(_P.SETTLED, steps.settle_ambiguous, guards.found_several),
+)
+_NOT_FOUND = Rule(_P.SETTLED, steps.settle_without_answer)
+
+_REPEAT: tuple[Rule, ...] = (
+    Rule(_P.PREPARED, steps.wait_to_send, guards.may_send_again),
     Rule(_P.SETTLED, steps.settle_without_answer),
 )
 
-TABLE: Mapping[Phase, Mapping[Event, tuple[Rule, ...]]] = {
+_LAST_LOOK: tuple[Rule, ...] = (
+    Rule(_P.SETTLED, steps.settle_stopped, guards.came_to_nothing),
+    Rule(_P.STOPPING, steps.watch_stopping),
+)
+
+TABLE: Mapping[Phase, Cells] = {
     _P.PREPARED: {
-        _E.START: (Rule(_P.SENDING, steps.send),),
+        _E.START: (
+            Rule(_P.SETTLED, steps.settle_without_answer, guards.has_cause),
+            Rule(_P.SENDING, steps.send),
+        ),
         _E.TIMER: (Rule(_P.SENDING, steps.send),),
         _E.CANCEL: (Rule(_P.SETTLED, steps.settle_without_answer),),
         _E.DEADLINE: (Rule(_P.SETTLED, steps.settle_without_answer),),
     },
     _P.SENDING: {
         **_ANSWERS,
-        _E.BODY_LEFT: (Rule(_P.SENDING),),
-        _E.ID_SEEN: (Rule(_P.SENDING),),
-        _E.PAUSED: (Rule(_P.SETTLED, steps.settle_paused),),
+        _E.RETURNED: (Rule(_P.SETTLED, steps.settle_returned),),
+        _E.PAUSED: (
+            Rule(_P.STOPPING, steps.cancel_peer, guards.has_cause),
+            Rule(_P.SETTLED, steps.settle_paused),
+        ),
         _E.WORKING: (Rule(_P.FOLLOWING, steps.wait_to_poll),),
-        _E.NOT_SENT: (
-            Rule(_P.PREPARED, steps.wait_to_send, steps.may_send_again),
-            Rule(_P.SETTLED, steps.settle_without_answer),
-        ),
+        _E.NOT_SENT: _REPEAT,
         _E.REFUSED: (
-            Rule(_P.SENDING, steps.downgrade, steps.may_downgrade),
-            Rule(_P.SENDING, steps.send_without_context, steps.context_refused),
+            Rule(_P.SENDING, steps.downgrade, guards.may_downgrade),
+            Rule(_P.SENDING, steps.send_without_context, guards.context_refused),
             Rule(_P.SETTLED, steps.settle_without_answer),
         ),
-        _E.BUSY: (
-            Rule(_P.PREPARED, steps.wait_to_send, steps.may_send_again),
-            Rule(_P.SETTLED, steps.settle_without_answer),
-        ),
-        _E.FAULT: _WITHOUT_ID,
-        _E.LOST: _WITHOUT_ID,
-        _E.UNREADABLE: _WITHOUT_ID,
+        _E.BUSY: _REPEAT,
+        _E.FAULT: _FOLLOW_OR_LOOK,
+        _E.LOST: _FOLLOW_OR_LOOK,
+        _E.UNREADABLE: _FOLLOW_OR_LOOK,
         _E.CANCEL: _STOP_SENDING,
         _E.DEADLINE: _STOP_SENDING,
     },
     _P.HOLDING: {
         **_HELD,
-        _E.ID_SEEN: _STOP_KNOWN,
         _E.BOUND: (Rule(_P.RELEASING, steps.release),),
     },
     _P.RELEASING: {
         **_HELD,
+        _E.NOT_SENT: (Rule(_P.SETTLED, steps.settle_without_answer),),
         _E.BODY_LEFT: (Rule(_P.HOLDING, steps.hold),),
-        _E.ID_SEEN: (Rule(_P.RELEASING),),
-        _E.BOUND: _STOP_WITHOUT_ID,
+        _E.BOUND: _WITHOUT_ID,
     },
     _P.LOOKING_UP: {
         **_ANSWERS,
-        _E.PAUSED: (
-            Rule(_P.STOPPING, steps.cancel_peer, steps.has_cause),
-            Rule(_P.SETTLED, steps.settle_paused),
-        ),
-        _E.WORKING: (
-            Rule(_P.STOPPING, steps.cancel_peer, steps.has_cause),
-            Rule(_P.FOLLOWING, steps.wait_to_poll),
-        ),
-        _E.ID_SEEN: _ID_APPEARS,
+        _E.PAUSED: _STOP_KNOWN,
+        _E.WORKING: _STOP_KNOWN,
+        _E.ID_SEEN: _STOP_KNOWN,
+        _E.REFUSED: _REFUSED,
+        _E.BUSY: _REFUSED,
         _E.LOST: _ID_APPEARS,
         _E.UNREADABLE: _ID_APPEARS,
-        _E.MORE_PAGES: (Rule(_P.LOOKING_UP, steps.next_page),),
-        _E.SEARCHED: _SEARCHED,
-        _E.NO_LIST: (Rule(_P.SETTLED, steps.settle_without_answer),),
-        _E.TIMER: (Rule(_P.LOOKING_UP, steps.next_round),),
-        _E.BOUND: (*_SEARCHED[:3], Rule(_P.SETTLED, steps.settle_without_answer)),
+        _E.MORE_PAGES: (Rule(_P.LOOKING_UP, steps.ask_list),),
+        _E.SEARCHED: (
+            *_FOUND,
+            Rule(_P.LOOKING_UP, steps.wait_for_next_round, guards.another_round),
+            _NOT_FOUND,
+        ),
+        _E.NO_LIST: (*_FOUND, _NOT_FOUND),
+        _E.TIMER: (Rule(_P.LOOKING_UP, steps.ask_list),),
+        _E.BOUND: (*_FOUND, _NOT_FOUND),
         _E.CANCEL: (Rule(_P.LOOKING_UP, steps.hurry_look_up),),
         _E.DEADLINE: (Rule(_P.LOOKING_UP, steps.hurry_look_up),),
     },
     _P.FOLLOWING: {
-        **_ANSWERS,
-        _E.PAUSED: (Rule(_P.SETTLED, steps.settle_paused),),
+        _E.ENDED: _ANSWERS[_E.ENDED],
+        _E.PAUSED: (
+            Rule(_P.STOPPING, steps.cancel_peer, guards.has_cause),
+            Rule(_P.SETTLED, steps.settle_paused),
+        ),
         _E.WORKING: (Rule(_P.FOLLOWING, steps.wait_to_poll),),
         _E.TIMER: (Rule(_P.FOLLOWING, steps.get_now),),
         _E.BOUND: (Rule(_P.FOLLOWING, steps.give_up_get),),
         _E.GET_FAILED: (Rule(_P.FOLLOWING, steps.wait_to_poll),),
         _E.GET_REFUSED: (
-            Rule(_P.SETTLED, steps.settle_gone, steps.refused_thrice),
+            Rule(_P.STOPPING, steps.give_up_task, guards.refused_thrice),
             Rule(_P.FOLLOWING, steps.wait_to_poll),
         ),
         _E.CANCEL: _STOP_KNOWN,
@@ -248,29 +271,18 @@ TABLE: Mapping[Phase, Mapping[Event, tuple[Rule, ...]]] = {
     },
     _P.STOPPING: {
         **_ANSWERS,
-        _E.PAUSED: (
-            Rule(_P.SETTLED, steps.settle_stopped, steps.receipt_is_final),
-            Rule(_P.STOPPING, steps.watch_stopping),
-        ),
-        _E.WORKING: (
-            Rule(_P.SETTLED, steps.settle_stopped, steps.receipt_is_final),
-            Rule(_P.STOPPING, steps.watch_stopping),
-        ),
-        _E.TIMER: (Rule(_P.STOPPING, steps.next_stopping_step),),
-        _E.CANCEL_REFUSED: (Rule(_P.STOPPING, steps.look_once_more),),
-        _E.CANCEL_FAILED: (Rule(_P.STOPPING, steps.look_once_more),),
-        _E.GET_FAILED: (
-            Rule(_P.SETTLED, steps.settle_stopped, steps.receipt_is_final),
-            Rule(_P.STOPPING, steps.watch_stopping),
-        ),
-        _E.GET_REFUSED: (
-            Rule(_P.SETTLED, steps.settle_stopped, steps.receipt_is_final),
-            Rule(_P.STOPPING, steps.watch_stopping),
-        ),
+        _E.RETURNED: (Rule(_P.SETTLED, steps.settle_returned),),
+        _E.PAUSED: _LAST_LOOK,
+        _E.WORKING: _LAST_LOOK,
+        _E.TIMER: (Rule(_P.STOPPING, steps.look_once_more),),
+        _E.CANCEL_REFUSED: (Rule(_P.STOPPING, steps.look_after_cancel),),
+        _E.CANCEL_FAILED: (Rule(_P.STOPPING, steps.look_after_cancel),),
+        _E.GET_FAILED: _LAST_LOOK,
+        _E.GET_REFUSED: _LAST_LOOK,
         _E.BOUND: (Rule(_P.SETTLED, steps.settle_stopped),),
     },
     _P.SETTLED: {
-        _E.ENDED: (Rule(_P.SETTLED, steps.compare_ends),),
+        _E.ENDED: (Rule(_P.SETTLED, steps.tell_of_change, guards.another_end),),
     },
 }
 """Every event not named in a phase changes nothing there."""

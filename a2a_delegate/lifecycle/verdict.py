@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypedDict
 
 from a2a_delegate.errors import LostReplyError, PeerUnreachableError, TaskFailedError
@@ -43,14 +44,12 @@ class _Common(TypedDict):
 def _common(seen: Evidence, *, late: bool = False) -> _Common:
     task = seen.task
     words = answer.words_of(task, ours=seen.ours.message_id) if task is not None else ()
-    # A later snapshot without artifacts takes nothing back (a purged task may carry none).
-    made = task.artifacts if task is not None else ()
     return {
         "delegate_id": seen.plan.delegate_id,
         "effect": seen.effect,
         "handle": seen.handle,
         "attempts": tuple(seen.attempts),
-        "artifacts": made or tuple(seen.artifacts_seen.values()),
+        "artifacts": seen.artifacts,
         "message": seen.answer or (words[0] if words else None),
         "late": late,
     }
@@ -70,19 +69,21 @@ def task_ended(seen: Evidence, task: Task) -> DelegateResult:
     state = task.status.state
     common = _common(seen, late=seen.cause is not None)
     ours = seen.ours.message_id
+    # A purged task may end without the artifacts that it showed before.
+    whole = replace(task, artifacts=seen.artifacts)
     if state is TaskState.COMPLETED:
-        said = answer.text(task, ours=ours)
-        return Completed(output=said, data=answer.data(task, ours=ours), **common)
+        said = answer.text(whole, ours=ours)
+        return Completed(output=said, data=answer.data(whole, ours=ours), **common)
     if state is TaskState.CANCELED:
-        if seen.cause is not None and seen.cancel_sent:
+        if seen.cancel_sent:
             return stopped(seen, CancelReceipt.CONFIRMED)
         return Cancelled(by="peer", **common)
     words = answer.words_of(task, ours=ours)
-    said = (words[0].text if words else "") or (answer.text(task, ours=ours) or "")
+    said = (words[0].text if words else "") or (answer.text(whole, ours=ours) or "")
     error = TaskFailedError(task_id=task.id, state=state.value, text=said)
     if state is TaskState.FAILED:
         return Failed(error=error, **common)
-    if not seen.busy:
+    if not seen.began:
         common["effect"] = Effect.NOT_STARTED
     return Rejected(error=error, **common)
 
@@ -96,28 +97,32 @@ def paused(seen: Evidence, task: Task) -> DelegateResult:
 
 
 def stopped(seen: Evidence, receipt: CancelReceipt) -> DelegateResult:
-    """Let the cause decide: the task is known, and no answer came before the bound."""
+    """Let the reason of stopping decide: the task is known, and no answer came before the bound."""
     cause = seen.cause
+    if seen.gone is not None:
+        return unknown(seen, seen.gone)
     if cause is None or cause.by == "deadline":
-        before = seen.state_before_cancel or "unknown"
+        # Work in this process shows its id when it begins, and no state before it ends.
+        working = TaskState.WORKING.value if seen.plan.in_process else "unknown"
+        before = seen.state_before_cancel or working
         return TimedOut(last_state=before, receipt=receipt, **_common(seen))
     return Cancelled(by=cause.by, reason=cause.reason, receipt=receipt, **_common(seen))
 
 
 def without_answer(seen: Evidence) -> DelegateResult:
     """Let the last error and the effect decide: no task is known and none will be."""
-    cause = seen.cause
+    cause, fault = seen.cause, seen.fault
     if cause is not None and cause.by != "deadline":
         receipt = CancelReceipt.UNREACHED if seen.unproven else CancelReceipt.NOT_NEEDED
         return Cancelled(by=cause.by, reason=cause.reason, receipt=receipt, **_common(seen))
+    if fault is not None:
+        common = _common(seen, late=seen.fault_is_late)
+        if seen.unproven:
+            return Failed(error=fault.error, **common)
+        return Rejected(error=fault.error, **common)
     if not seen.unproven:
-        if seen.fault is not None:
-            return Rejected(error=seen.fault.error, **_common(seen))
         return Failed(error=seen.error or _never_left(seen), **_common(seen))
-    if seen.fault is not None:
-        return Failed(error=seen.fault.error, **_common(seen))
-    lost = LostReplyError(method="send", phase="deadline")
-    return unknown(seen, seen.error or lost)
+    return unknown(seen, seen.error or LostReplyError(method="send", phase="deadline"))
 
 
 def unknown(seen: Evidence, cause: DelegateError) -> DelegateResult:

@@ -1,0 +1,120 @@
+"""Guards: the questions that the rules of the table ask before they hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from a2a_delegate.lifecycle.operations import FaultKind, OperationName
+from a2a_delegate.lifecycle.search import ROUNDS
+from a2a_delegate.outcome import CancelReceipt
+
+if TYPE_CHECKING:
+    from a2a_delegate.lifecycle.desk import Desk
+
+SEND_ATTEMPTS = 3
+"""Sends whose body never left, before the peer counts as unreachable."""
+BUSY_ATTEMPTS = 10
+"""Sends in all, before a rate limit's refusal is the outcome."""
+GONE_AFTER = 3
+"""Refused gets running, after which the task counts as gone."""
+
+_VERSION_SHAPED = frozenset({FaultKind.VERSION_NOT_SUPPORTED, FaultKind.METHOD_NOT_FOUND})
+_CAME_TO_NOTHING = frozenset({CancelReceipt.REFUSED, CancelReceipt.UNREACHED})
+
+
+def always(_: Desk) -> bool:
+    """Let the rule hold in any case."""
+    return True
+
+
+def has_cause(desk: Desk) -> bool:
+    """Whether a cancel or the deadline has latched."""
+    return desk.seen.cause is not None
+
+
+def id_known(desk: Desk) -> bool:
+    """Whether the peer's task id was seen."""
+    return desk.seen.task_id is not None
+
+
+def id_known_while_stopping(desk: Desk) -> bool:
+    """Whether the id was seen and we want to stop."""
+    return has_cause(desk) and id_known(desk)
+
+
+def body_left(desk: Desk) -> bool:
+    """Whether a body left without proof that the peer did not begin."""
+    return desk.seen.unproven
+
+
+def can_look_up(desk: Desk) -> bool:
+    """Whether there is something to find, and a list to find it in."""
+    return desk.seen.unproven and desk.seen.route.looks_up
+
+
+def may_send_again(desk: Desk) -> bool:
+    """Whether a repeat is allowed: nothing unproven, attempts and time for the pause left."""
+    seen = desk.seen
+    attempts = seen.unsent < SEND_ATTEMPTS and seen.sends < BUSY_ATTEMPTS
+    if has_cause(desk) or seen.unproven or not attempts:
+        return False
+    # Only what the peer asks for can be too long: our own pause is drawn from what is left.
+    deadline = seen.plan.deadline
+    return deadline is None or desk.now + seen.send_pause < deadline
+
+
+def may_downgrade(desk: Desk) -> bool:
+    """Whether the refusal names the version and an older one may be spoken, once."""
+    seen = desk.seen
+    shaped = seen.fault is not None and seen.fault.kind in _VERSION_SHAPED
+    fallback = seen.plan.fallback is not None and not seen.downgraded
+    return shaped and fallback and not has_cause(desk)
+
+
+def context_refused(desk: Desk) -> bool:
+    """Whether the refusal, which precedes execution, names the context id that we chose."""
+    seen = desk.seen
+    if seen.fault is None or seen.route.without_context is None or has_cause(desk):
+        return False
+    return "context" in seen.fault.error.message.lower()
+
+
+def found_one(desk: Desk) -> bool:
+    """Whether exactly one listed task carries our message."""
+    return len(desk.search.found) == 1
+
+
+def found_one_while_stopping(desk: Desk) -> bool:
+    """Whether exactly one was found and we want to stop."""
+    return has_cause(desk) and found_one(desk)
+
+
+def found_several(desk: Desk) -> bool:
+    """Whether more than one listed task carries our message."""
+    return len(desk.search.found) > 1
+
+
+def another_round(desk: Desk) -> bool:
+    """Whether the look-up may go on: nobody wants to stop, rounds and time are left."""
+    ends = desk.bound_at
+    in_time = ends is None or desk.now + desk.round_pause < ends
+    return not has_cause(desk) and desk.search.round < ROUNDS and in_time
+
+
+def refused_thrice(desk: Desk) -> bool:
+    """Whether this get was refused as often as counts, running."""
+    return desk.seen.refused_gets >= GONE_AFTER
+
+
+def came_to_nothing(desk: Desk) -> bool:
+    """Whether the cancel came to nothing, and this is the look at the task that followed it.
+
+    A snapshot that another request brings may be older than the peer's answer to the cancel.
+    """
+    return desk.seen.receipt in _CAME_TO_NOTHING and desk.ended is OperationName.GET
+
+
+def another_end(desk: Desk) -> bool:
+    """Whether the task ended before, and otherwise than it does now."""
+    first = desk.seen.first_end
+    return first is not None and desk.shown.status.name != first
