@@ -13,7 +13,7 @@ from a2a_delegate.peer.origins import BoundOrigins
 from a2a_delegate.wire.gate import SPOKEN_BINDINGS, SPOKEN_VERSIONS, agree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from a2a_delegate.model.card import AgentCard, AgentInterface, AgentSkill
     from a2a_delegate.model.json_value import JSON
@@ -87,7 +87,7 @@ def _listed(spoken: Sequence[str]) -> str:
     return f"{', '.join(spoken)} {'is' if len(spoken) == 1 else 'are'}"
 
 
-def card_object(looked: Looked, *, hide: Callable[[str], str]) -> dict[str, JSON]:
+def card_object(looked: Looked) -> dict[str, JSON]:
     """Return what `card --json` prints; without a card its facts are null and its lists empty."""
     card = looked.card
     interfaces: list[JSON] = (
@@ -105,7 +105,7 @@ def card_object(looked: Looked, *, hide: Callable[[str], str]) -> dict[str, JSON
         "default_output_modes": [] if card is None else list(card.default_output_modes),
         "skills": [] if card is None else [_skill(one) for one in card.skills],
         "notes": [] if card is None else list(card.notes),
-        "error": None if looked.error is None else error_object(looked.error, hide=hide),
+        "error": None if looked.error is None else error_object(looked.error),
     }
 
 
@@ -143,18 +143,15 @@ def _skill(skill: AgentSkill) -> dict[str, JSON]:
     }
 
 
-def card_text(looked: Looked) -> str:
+def card_text(card: AgentCard, why_not: Sequence[str | None]) -> str:
     """Return a card as a person reads it: bounded, one fact a line, and inert on a terminal.
 
-    A card that was not found has no text.
+    `why_not` is what `judge` says of its interfaces.
     """
-    card = looked.card
-    if card is None:
-        return ""
     lines = [on_one_line(f"{card.name} {card.version}".strip(), _LINE)]
     if card.description:
         lines.append(visible(_capped(card.description, _DESCRIPTION)))
-    lines += _section("Interfaces", _interface_lines(card, looked.why_not))
+    lines += _section("Interfaces", _interface_lines(card, why_not))
     lines += _section("Capabilities", _capability_lines(card))
     lines += _section("Skills", [_skill_line(one) for one in card.skills])
     lines += _section("Notes", [on_one_line(note, _LINE) for note in card.notes])

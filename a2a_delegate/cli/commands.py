@@ -15,7 +15,7 @@ from a2a_delegate.cli.exit_status import ExitStatus, status_of, status_of_refusa
 from a2a_delegate.cli.headers import Hiding, read_headers
 from a2a_delegate.cli.inputs import read_parts, read_prompt
 from a2a_delegate.cli.interruption import interruptible
-from a2a_delegate.cli.outcome_json import outcome_object, spell
+from a2a_delegate.cli.outcome_json import hidden, outcome_object, spell
 from a2a_delegate.cli.progress import Telling
 from a2a_delegate.cli.report import report, report_lost, report_refusal
 from a2a_delegate.cli.terminal import Screen, write_answer
@@ -71,14 +71,20 @@ def show_card(call: Call) -> ExitStatus:
             looked = judge(call.url, found, allowed_origins=call.allowed_origins)
     except UsageError as error:
         looked = Looked(call.url, error=error)
-    told = spell(card_object(looked, hide=screen.hide)) if call.json else card_text(looked)
-    lost = write_answer(screen.hide(told)) if told else None
-    if looked.error is None:
-        status = ExitStatus.COMPLETED
+    return _shown(looked, call, screen)
+
+
+def _shown(looked: Looked, call: Call, screen: Screen) -> ExitStatus:
+    """Tell what came of looking at a card, in the form that was asked for."""
+    lost = None
+    if call.json:
+        lost = write_answer(spell(hidden(card_object(looked), screen.hide)))
     else:
-        status = status_of_refusal(looked.error)
-        if not call.json:
+        if looked.card is not None:
+            lost = write_answer(screen.hide(card_text(looked.card, looked.why_not)))
+        if looked.error is not None:
             report_refusal(looked.error, screen)
+    status = ExitStatus.COMPLETED if looked.error is None else status_of_refusal(looked.error)
     return _written(status, lost, screen)
 
 

@@ -47,6 +47,19 @@ def spell(value: JSON) -> str:
     return json.dumps(value, indent=indent).replace("\x7f", "\\u007f")
 
 
+def hidden(value: JSON, hide: Callable[[str], str]) -> JSON:
+    """Return the value with `hide` gone over every text in it."""
+    match value:
+        case str():
+            return hide(value)
+        case list():
+            return [hidden(one, hide) for one in value]
+        case dict():
+            return {name: hidden(one, hide) for name, one in value.items()}
+        case _:
+            return value
+
+
 def outcome_object(result: DelegateResult, *, hide: Callable[[str], str]) -> dict[str, JSON]:
     """Return an outcome as a JSON object. `hide` goes over what is told, never over the answer."""
     handle = result.handle
@@ -61,22 +74,19 @@ def outcome_object(result: DelegateResult, *, hide: Callable[[str], str]) -> dic
         "context_id": None if handle is None else handle.context_id,
         "handle": None if handle is None else json.loads(handle.to_json()),
         "receipt": str(result.receipt) if isinstance(result, Cancelled | TimedOut) else None,
-        "error": _error_of(result, hide),
+        "error": hidden(_error_of(result), hide),
         "attempts": [_attempt(one) for one in result.attempts],
     }
 
 
 def error_object(
-    error: DelegateError,
-    *,
-    hide: Callable[[str], str],
-    further: Mapping[str, JSON] | None = None,
+    error: DelegateError, *, further: Mapping[str, JSON] | None = None
 ) -> dict[str, JSON]:
     """Return an error as an object: its type, its sentence, and its facts by name."""
-    facts = {name: _fact(value, hide) for name, value in vars(error).items() if not _is_apart(name)}
+    facts = {name: _fact(value) for name, value in vars(error).items() if not _is_apart(name)}
     return {
         "type": type(error).__name__,
-        "message": hide(str(error)),
+        "message": str(error),
         "facts": {**facts, **(further or {})},
     }
 
@@ -86,24 +96,24 @@ def _is_apart(name: str) -> bool:
     return name == "result" or name.startswith("_")
 
 
-def _fact(value: object, hide: Callable[[str], str]) -> JSON:
+def _fact(value: object) -> JSON:
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, tuple | list):
-        return [_fact(one, hide) for one in value]
-    return hide(str(value))
+        return [_fact(one) for one in value]
+    return str(value)
 
 
-def _error_of(result: DelegateResult, hide: Callable[[str], str]) -> JSON:
+def _error_of(result: DelegateResult) -> JSON:
     """Return the error behind an outcome: the one that `raise_for_status` raises, or its cause."""
     match result:
         case Completed():
             return None
         case Failed(error=error) | Rejected(error=error):
-            return error_object(error, hide=hide)
+            return error_object(error)
         case Unknown(cause=cause, evidence=evidence):
-            came = hide(evidence[:_EVIDENCE].decode(errors="backslashreplace"))
-            return error_object(cause, hide=hide, further={"evidence": came})
+            came = evidence[:_EVIDENCE].decode(errors="backslashreplace")
+            return error_object(cause, further={"evidence": came})
         case InputRequired(question=question) | AuthRequired(question=question):
             further: Mapping[str, JSON] = {"question": _message(question)}
         case Cancelled(by=by, reason=reason):
@@ -115,7 +125,7 @@ def _error_of(result: DelegateResult, hide: Callable[[str], str]) -> JSON:
     try:
         result.raise_for_status()
     except DelegateError as error:
-        return error_object(error, hide=hide, further=further)
+        return error_object(error, further=further)
     raise AssertionError(f"{result.status} raises nothing")  # pragma: no cover - see the union
 
 
