@@ -89,7 +89,8 @@ class Screen:
         if stream is not None and stream.isatty():
             console = Console(stderr=True, markup=False, emoji=False, highlight=False)
             # TERM=dumb: no line can be taken back there, so none is written.
-            self._console = None if console.is_dumb_terminal else console
+            usable = console.is_terminal and not console.is_dumb_terminal
+            self._console = console if usable else None
 
     @property
     def is_terminal(self) -> bool:
