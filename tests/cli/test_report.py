@@ -1,0 +1,166 @@
+"""Outcomes as a person is told them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from a2a_delegate.cli.progress import Telling
+from a2a_delegate.cli.report import in_options, report
+from a2a_delegate.cli.terminal import Screen
+from a2a_delegate.errors import A2ARequestError, LostReplyError
+from a2a_delegate.model.artifact import Artifact
+from a2a_delegate.model.message import Message, Role
+from a2a_delegate.model.part import DataPart, FilePart, TextPart
+from a2a_delegate.outcome import (
+    Attempt,
+    AttemptOutcome,
+    Cancelled,
+    CancelReceipt,
+    Completed,
+    DelegateResult,
+    DelegationHandle,
+    Effect,
+    Failed,
+    TimedOut,
+)
+from a2a_delegate.signals import (
+    ArtifactChunk,
+    AttemptFailed,
+    CancelSent,
+    Downgraded,
+    IdKnown,
+    Intent,
+    Progress,
+    Recovered,
+    Sent,
+    Signal,
+    StateSeen,
+    TransportStuck,
+)
+
+WHEN = datetime(2026, 1, 2, tzinfo=UTC)
+HANDLE = DelegationHandle("d", "https://a.example", "1.0", "JSONRPC", "m", "0" * 64, WHEN)
+
+
+def told(result: DelegateResult, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    """Report an outcome where no terminal is; return what went out and what was said about it."""
+    assert report(result, Screen(), explain=False) is None
+    out, err = capsys.readouterr()
+    return out, err
+
+
+@pytest.mark.spec("CLI-4")
+def test_an_answer_of_data_only_is_json_one_value_a_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    parts = (DataPart({"a": "ü"}), DataPart([1]))
+    result = Completed(
+        delegate_id="d",
+        effect=Effect.RAN,
+        data=({"a": "ü"}, [1]),
+        artifacts=(Artifact("a", parts),),
+    )
+    assert told(result, capsys) == ('{"a": "ü"}\n[1]\n', "")
+
+
+@pytest.mark.spec("CLI-4")
+def test_an_answer_without_text_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    empty = Completed(delegate_id="d", effect=Effect.RAN)
+    assert told(empty, capsys) == ("", "the answer is empty\n")
+    files = Artifact("a", (FilePart(b"x"),))
+    only_files = Completed(delegate_id="d", effect=Effect.RAN, artifacts=(files,))
+    assert told(only_files, capsys) == (
+        "",
+        "the answer has no text\nnot shown here: 1 file part; --json shows them\n",
+    )
+
+
+@pytest.mark.spec("CLI-4")
+def test_what_a_failed_task_made_is_told_of(capsys: pytest.CaptureFixture[str]) -> None:
+    made = Artifact("a", (TextPart("half"), TextPart("of it"), DataPart(1)))
+    error = A2ARequestError(method="send")
+    failed = Failed(delegate_id="d", effect=Effect.RAN, error=error, artifacts=(made,))
+    assert "not shown here: 2 text parts, 1 data part; --json" in told(failed, capsys)[1]
+
+
+@pytest.mark.spec("CLI-6")
+@pytest.mark.parametrize("receipt", CancelReceipt)
+def test_the_handle_is_told_where_something_may_still_be_at_the_peer(
+    capsys: pytest.CaptureFixture[str], receipt: CancelReceipt
+) -> None:
+    over = receipt in (CancelReceipt.CONFIRMED, CancelReceipt.NOT_NEEDED)
+    for result in (
+        Cancelled(delegate_id="d", effect=Effect.RAN, by="caller", receipt=receipt, handle=HANDLE),
+        TimedOut(
+            delegate_id="d", effect=Effect.RAN, last_state="x", receipt=receipt, handle=HANDLE
+        ),
+    ):
+        assert ("\nhandle: {" in told(result, capsys)[1]) is not over
+
+
+@pytest.mark.spec("CLI-20")
+def test_advice_is_in_the_words_of_the_command_line() -> None:
+    assert in_options('if so, allow it with allowed_origins=("https://a.example:8",)') == (
+        "if so, allow it with --allow-origin https://a.example:8"
+    )
+
+
+@pytest.mark.spec("CLI-15")
+@pytest.mark.parametrize(
+    ("signals", "line"),
+    [
+        ([], "looking for the agent's card · 1.5 s"),
+        ([Intent(None)], "sending · 1.5 s"),
+        ([Intent(None), Sent(1)], "sent, waiting for the reply · 1.5 s"),
+        ([IdKnown("t")], "begun · 1.5 s"),
+        (
+            [
+                StateSeen("t", "working"),
+                Progress("t", Message("m", Role.AGENT, (TextPart("half\nway\x1b"),))),
+            ],
+            r"working · half way\x1b · 1.5 s",
+        ),
+        (
+            [
+                StateSeen("t", "working"),
+                ArtifactChunk("t", Artifact("a", (TextPart("so far"),))),
+                ArtifactChunk("t", Artifact("b", (DataPart(1),))),
+            ],
+            "working · so far · 1.5 s",
+        ),
+        (
+            [
+                Intent(None),
+                AttemptFailed(
+                    Attempt(1, "send", WHEN, 0.1, None, AttemptOutcome.LOST, True, "1.0"),  # noqa: FBT003
+                    LostReplyError(method="send", phase="read"),
+                ),
+            ],
+            "sending · send: send left, and no complete answer came (read) · 1.5 s",
+        ),
+        (
+            [StateSeen("t", "working"), Recovered("t")],
+            "working · the reply was lost, the task was found · 1.5 s",
+        ),
+        ([CancelSent("t")], "cancelling, the peer was asked to stop · 1.5 s"),
+    ],
+)
+def test_the_line_of_progress_says_what_is_known(signals: list[Signal], line: str) -> None:
+    times = iter([10.0, 11.5])
+    telling = Telling(clock=lambda: next(times), say=lambda _: None)
+    for signal in signals:
+        telling.observe(signal)
+    assert telling.line() == line
+
+
+def test_what_must_not_be_missed_is_said_and_stays() -> None:
+    said: list[str] = []
+    telling = Telling(clock=lambda: 0.0, say=said.append)
+    telling.observe(Downgraded("1.0", "0.3"))
+    telling.observe(TransportStuck("send"))
+    assert said == [
+        "the peer refused version 1.0; 0.3 is spoken instead",
+        "a request (send) ignored its end and was left behind",
+    ]
