@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from a2a_delegate.signals import Signal
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Search:
     """One look-up: `found` are the ids of the tasks that carry our message, in order."""
 
@@ -30,7 +30,7 @@ class Search:
     round: int = 1
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Desk:
     """What the rules work with. `now` is set before each step; `chance` gives numbers in [0, 1).
 
@@ -54,9 +54,9 @@ class Desk:
     stopping_polls: int = 0
     last_get: float | None = None
     ended: OperationName | None = None
-    shown: Task = field(init=False, repr=False, compare=False)
-    said: Message = field(init=False, repr=False, compare=False)
-    returned: DelegateResult = field(init=False, repr=False, compare=False)
+    shown: Task = field(init=False, repr=False)
+    said: Message = field(init=False, repr=False)
+    returned: DelegateResult = field(init=False, repr=False)
     outbox: list[Command] = field(default_factory=list)
 
     def tell(self, signal: Signal) -> None:

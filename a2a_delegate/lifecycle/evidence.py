@@ -5,7 +5,8 @@ The rules read it; its `learn_...` methods are the only place that adds what an 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+import dataclasses
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Literal, assert_never
 
 from a2a_delegate.errors import A2ARequestError, DelegateError, InvalidReplyError
@@ -20,6 +21,7 @@ from a2a_delegate.lifecycle.operations import (
     TaskReply,
     Unreadable,
 )
+from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.model.task import TaskState
 from a2a_delegate.outcome import Attempt, CancelReceipt, Effect
 from a2a_delegate.signals import (
@@ -75,7 +77,7 @@ class Cause:
     reason: object = None
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True, eq=False)
 class Evidence:
     """The facts so far; `unproven`: a body left and nothing proves that the peer did not begin."""
 
