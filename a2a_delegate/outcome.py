@@ -375,13 +375,13 @@ def _read_handle(facts: object) -> DelegationHandle:
     return DelegationHandle(sent_at=sent_at.astimezone(UTC), **texts)
 
 
-_FENCE = re.compile(r"\A\s*```(?:json)?[ \t]*\n(.*?)\n?\s*```\s*\Z", re.DOTALL | re.IGNORECASE)
+_FENCE = r"(?is)\s*```(?:json)?[ \t]*\n(.*?)\n?\s*```\s*"
 
 
 def _candidates(data: tuple[JSON, ...], output: str | None) -> Iterator[JSON]:
     yield from data
     if output is not None:
-        fenced = _FENCE.match(output)
+        fenced = re.fullmatch(_FENCE, output)
         try:
             yield json.loads(fenced.group(1) if fenced else output)
         except (ValueError, RecursionError):

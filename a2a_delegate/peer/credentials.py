@@ -33,8 +33,8 @@ PROTOCOL_HEADERS = frozenset(
 )
 """Headers that say how the protocol is spoken: of these, the caller's own are left out."""
 
-_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_VALUE = re.compile(r"(?:[!-~](?:[\t -~]*[!-~])?)?")
+_NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_VALUE = r"(?:[!-~](?:[\t -~]*[!-~])?)?"
 
 
 class Credentials:
@@ -102,9 +102,9 @@ class _Provided(httpx.Auth):
 
 
 def _check_header(name: object, value: object) -> None:
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    if not isinstance(name, str) or not re.fullmatch(_NAME, name):
         raise UsageError(f"{name!r} is no name of a header")
-    if not isinstance(value, str) or not _VALUE.fullmatch(value):
+    if not isinstance(value, str) or not re.fullmatch(_VALUE, value):
         raise UsageError(
             f"the value of header {name!r} must be printable ASCII without spaces around it"
         )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 WELL_KNOWN = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 """The path of 0.3 and 1.0, then that of 0.2, which some servers of 0.3 still use."""
 
-_LOCAL = re.compile(r"localhost\b|127\.|\[::1\]", re.IGNORECASE)
+_LOCAL = r"(?i)localhost\b|127\.|\[::1\]"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
@@ -45,7 +45,7 @@ def places_of(typed: str) -> tuple[httpx.URL, ...]:
 def _parsed(typed: str) -> httpx.URL:
     if not _SCHEME.match(typed):
         bare = typed.lstrip("/") or "agent.example"
-        example = f"{'http' if _LOCAL.match(bare) else 'https'}://{bare}"
+        example = f"{'http' if re.match(_LOCAL, bare) else 'https'}://{bare}"
         raise UsageError(
             f"{public_url(typed)!r} is no URL of an agent: type it with its scheme, such as "
             f"{public_url(example)!r}"
