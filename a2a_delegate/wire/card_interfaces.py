@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
     from a2a_delegate.model.json_value import JSON
 
-_VERSION = re.compile(r"v?([0-9]{1,3}\.[0-9]{1,3})(?:[.+-].*)?", re.IGNORECASE | re.DOTALL)
-_HOST_PORT = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
+# Compiled when the first card comes.
+_VERSION = r"(?s)[vV]?([0-9]{1,3}\.[0-9]{1,3})(?:[.+-].*)?"
+_HOST_PORT = r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}"
 # What no URL may hold. Parsers disagree about a backslash and drop line breaks, so one of them
 # would look at another host than the one that is called; braces are a template's.
-_NO_URL = re.compile(r"[\x00-\x20\x7f\\{}<>\"^`|\ud800-\udfff]")
+_NO_URL = r"[\x00-\x20\x7f\\{}<>\"^`|\ud800-\udfff]"
 _BINDINGS = {binding.value.upper(): binding for binding in Binding}
 
 
@@ -76,9 +77,9 @@ def legacy(card: Mapping[str, JSON]) -> list[Candidate]:
 
 def is_address(url: str, binding: Binding) -> bool:
     """Whether requests can go there: absolute http(s), or host:port for gRPC (1.0)."""
-    if _NO_URL.search(url):
+    if re.search(_NO_URL, url):
         return False
-    if binding is Binding.GRPC and _HOST_PORT.fullmatch(url):
+    if binding is Binding.GRPC and re.fullmatch(_HOST_PORT, url):
         return True
     try:
         parts = urlsplit(url)
@@ -125,7 +126,7 @@ def _version(word: JSON) -> ProtocolVersion | None:
     """Read major.minor; a patch never matters, and a JSON number 1.0 is taken for "1.0"."""
     if isinstance(word, float):
         word = str(word)
-    match = _VERSION.fullmatch(word) if isinstance(word, str) else None
+    match = re.fullmatch(_VERSION, word) if isinstance(word, str) else None
     try:
         return None if match is None else ProtocolVersion(match[1])
     except ValueError:

@@ -60,41 +60,56 @@ BY_STATUS: Mapping[int, FaultKind] = {
 """HTTP statuses without an error object; 401 with `WWW-Authenticate` is UNAUTHENTICATED."""
 
 _DOMAIN = "a2a-protocol.org"
-_SECONDS = re.compile(r"\s*[0-9]{1,9}(?:\.[0-9]{0,9})?\s*")
+_INVALID_REQUEST, _INVALID_PARAMS = -32600, -32602
+
+_SECONDS = r"\s*[0-9]{1,9}(?:\.[0-9]{0,9})?\s*"
 _DATE = 64
 """Characters that a date in a header may have."""
 
 _TEXT = 300
 """Characters of a message that are looked at; the patterns are anchored at its beginning."""
 
+# Patterns for text in small letters; they are compiled when the first error of their kind comes.
 # One word may stand between the subject and what is said of it: the version, the method.
 _NOT_SUPPORTED = r"\b(?:\W{1,3}\S{1,60})?\W{1,3}(?:is |was )?not supported\b"
 _NOT_FOUND = r"\b(?:\W{1,3}\S{1,60})?\W{1,3}(?:is |was )?not (?:found|supported)\b"
 _UNKNOWN = r"(?:unknown|unsupported|invalid|no such)"
-_OURS = r"['\"`]?(?:SendMessage|GetTask|ListTasks|CancelTask|message/send|tasks/(?:get|cancel))\b"
+_OURS = r"['\"`]?(?:sendmessage|gettask|listtasks|canceltask|message/send|tasks/(?:get|cancel))\b"
 
-_A2A_VERSION = re.compile(
-    rf"\s*(?:the )?(?:requested )?a2a(?: protocol)? version{_NOT_SUPPORTED}"
-    r"|\s*unsupported a2a(?: protocol)? version\b",
-    re.IGNORECASE,
+_A2A_VERSION = (
+    rf"(?:the )?(?:requested )?a2a(?: protocol)? version{_NOT_SUPPORTED}"
+    r"|unsupported a2a(?: protocol)? version\b"
 )
-_ANY_VERSION = re.compile(
-    rf"\s*(?:the )?(?:requested )?(?:protocol )?version{_NOT_SUPPORTED}"
-    r"|\s*unsupported (?:protocol )?version\b",
-    re.IGNORECASE,
+_ANY_VERSION = (
+    rf"(?:the )?(?:requested )?(?:protocol )?version{_NOT_SUPPORTED}"
+    r"|unsupported (?:protocol )?version\b"
 )
-_A2A_METHOD = re.compile(
-    rf"\s*{_UNKNOWN} method\W{{1,3}}{_OURS}"
-    rf"|\s*method not (?:found|supported)\W{{1,3}}{_OURS}"
-    rf"|\s*method {_OURS}['\"`]? (?:is )?not (?:found|supported)\b",
-    re.IGNORECASE,
+_A2A_METHOD = (
+    rf"{_UNKNOWN} method\W{{1,3}}{_OURS}"
+    rf"|method not (?:found|supported)\W{{1,3}}{_OURS}"
+    rf"|method {_OURS}['\"`]? (?:is )?not (?:found|supported)\b"
 )
-_ANY_METHOD = re.compile(rf"\s*{_UNKNOWN} method\b|\s*method{_NOT_FOUND}", re.IGNORECASE)
-_NO_TASK = re.compile(
-    r"\s*(?:unknown|no such) task\b"
-    r"|\s*(?:the )?task\b[^\n]{0,120}(?:not found|does not exist)",
-    re.IGNORECASE,
+_ANY_METHOD = rf"{_UNKNOWN} method\b|method{_NOT_FOUND}"
+_NO_TASK = (
+    r"(?:unknown|no such) task\b"
+    r"|(?:the )?task\b[^\n]{0,120}(?:not found|does not exist)"
 )
+
+BY_TEXT: Mapping[int, tuple[tuple[str, FaultKind], ...]] = {
+    -32600: (
+        (_ANY_VERSION, FaultKind.VERSION_NOT_SUPPORTED),
+        (_A2A_VERSION, FaultKind.VERSION_NOT_SUPPORTED),
+        (_ANY_METHOD, FaultKind.VERSION_NOT_SUPPORTED),
+    ),
+    # Agent code raises into this one, so here the text has to speak of A2A itself.
+    -32603: (
+        (_A2A_VERSION, FaultKind.VERSION_NOT_SUPPORTED),
+        (_A2A_METHOD, FaultKind.VERSION_NOT_SUPPORTED),
+    ),
+    # Agent code can raise into the answer to a send; no agent runs for a get.
+    -32602: ((_NO_TASK, FaultKind.TASK_NOT_FOUND),),
+}
+"""Codes that mean several things, told apart by how their message begins. -32602 not of a send."""
 
 
 def from_error(
@@ -154,7 +169,7 @@ def retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:
     value = headers.get("retry-after")
     if not value:
         return None
-    if _SECONDS.fullmatch(value):
+    if re.fullmatch(_SECONDS, value):
         return float(value)
     try:
         moment = parsedate_to_datetime(value[:_DATE])
@@ -167,21 +182,16 @@ def retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:
 def _by_code(
     code: int | None, text: str, data: JSON, operation: OperationName, status: int
 ) -> FaultKind:
-    kind = BY_CODE.get(code or 0)
-    if kind is not None:
-        return kind
-    text = text[:_TEXT]
-    match code:
-        case -32600 if _ANY_VERSION.match(text) or _A2A_VERSION.match(text):
-            return FaultKind.VERSION_NOT_SUPPORTED
-        case -32600 if _ANY_METHOD.match(text) or _only_other_methods(data):
-            return FaultKind.VERSION_NOT_SUPPORTED
-        case -32603 if _A2A_VERSION.match(text) or _A2A_METHOD.match(text):
-            # Agent code raises into -32603, so here the text has to speak of A2A itself.
-            return FaultKind.VERSION_NOT_SUPPORTED
-        case -32602 if operation is not OperationName.SEND and _NO_TASK.match(text):
-            # Agent code can raise into the answer to a send; no agent runs for a get.
-            return FaultKind.TASK_NOT_FOUND
+    decided = BY_CODE.get(code or 0)
+    if decided is not None:
+        return decided
+    if code == _INVALID_REQUEST and _only_other_methods(data):
+        return FaultKind.VERSION_NOT_SUPPORTED
+    if code != _INVALID_PARAMS or operation is not OperationName.SEND:
+        said = text[:_TEXT].strip().lower()
+        for pattern, kind in BY_TEXT.get(code or 0, ()):
+            if re.match(pattern, said):
+                return kind
     return FaultKind.DENIED if status in (401, 403) else FaultKind.OTHER
 
 
