@@ -17,7 +17,8 @@ _MAX_DIGITS = 309
 _BOM = b"\xef\xbb\xbf"
 
 # Possessive, and with the end of the text as a way out, so that no text is scanned twice.
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+_STRING = rb'(?s)"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)'
+
 _NO_BRACKETS = bytes(set(range(256)) - set(b"{}[]"))
 _STEP = {ord("{"): 1, ord("["): 1, ord("}"): -1, ord("]"): -1}
 
@@ -55,7 +56,7 @@ def write(value: object) -> bytes:
     Raises UsageError for what JSON cannot carry: NaN, infinities, values of other types.
     """
     try:
-        return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
+        return _ENCODER.encode(value).encode()
     except (TypeError, ValueError, RecursionError) as problem:
         msg = f"not a JSON value: {problem}"
         raise UsageError(msg) from problem
@@ -79,7 +80,7 @@ def _deeper_than_allowed(body: bytes) -> bool:
     # parser recurses in C, where the limit is the host's recursion limit: not a bound of ours.
     if body.count(b"{") + body.count(b"[") <= MAX_DEPTH:
         return False
-    brackets = _STRING.sub(b"", body).translate(None, _NO_BRACKETS)
+    brackets = re.sub(_STRING, b"", body).translate(None, _NO_BRACKETS)
     return max(accumulate(map(_STEP.__getitem__, brackets)), default=0) > MAX_DEPTH
 
 
@@ -92,4 +93,5 @@ def _number(digits: str) -> float | str:
     return number if abs(number) != float("inf") else digits
 
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 _DECODER = json.JSONDecoder(parse_int=_integer, parse_float=_number, parse_constant=str)
