@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Protocol, assert_never
 
+import anyio
+
 from a2a_delegate.bindings.exchange import Exchange
 from a2a_delegate.errors import LostReplyError, PeerUnreachableError, UsageError
 from a2a_delegate.lifecycle.commands import Command, Downgrade, LetGo, Perform, Settle, Tell
@@ -35,13 +37,16 @@ from a2a_delegate.runtime.owner import Bell, OwnedTask, uninterrupted
 from a2a_delegate.signals import EvidenceFailed, Settled, Signal, TransportStuck
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
     from datetime import datetime
 
     from a2a_delegate.delegate import CancelToken, Observer
     from a2a_delegate.lifecycle.plan import Plan
     from a2a_delegate.outcome import DelegateResult
     from a2a_delegate.runtime.clock import Clock
+
+_ASKED_ONCE = frozenset({OperationName.LIST, OperationName.CANCEL})
+"""Requests that a stop makes once, and that may be repeated (gets are asked again anyway)."""
 
 
 class Performer(Protocol):
@@ -105,13 +110,22 @@ class _Flight:
     endpoint: str
     reply: Reply | None = None
     task: OwnedTask | None = None
-    let_go: str | None = None
+    let_go: bool = False
+    renewed: bool = False
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether it ended by nobody's doing here: the end of an asyncio loop cancels all tasks."""
+        failed = self.task is not None and self.task.error is not None
+        return self.reply is None and not self.let_go and not failed
 
 
 class Driver:
-    """One delegation in real time. Make it, `start` it, and `join` its task from the caller.
+    """One delegation in real time. Make it, and `run` it in the task of the caller.
 
-    `left_behind` holds, once settled, the tasks of requests that ignored their cancellation.
+    Requests fly in tasks of their own, which nothing of the caller's can cancel; the caller's task
+    only waits for them and steps the lifecycle. `left_behind` holds, once settled, the tasks of
+    requests that ignored their cancellation.
     """
 
     def __init__(
@@ -129,11 +143,13 @@ class Driver:
         self._machine = Lifecycle(plan, chance=clock.chance)
         self._observers = Observers(observers)
         self._token = token
-        self._mailbox: deque[Observation] = deque()
+        self._mailbox: deque[Observation | _Flight] = deque()
         self._bell = Bell()
+        self._stepping = False
         self._flights: dict[int, _Flight] = {}
         self._result: DelegateResult | None = None
         self._misuse: UsageError | None = None
+        self._release_ends: float | None = None
         self.left_behind: list[OwnedTask] = []
 
     def post(self, observation: Observation) -> None:
@@ -141,35 +157,56 @@ class Driver:
         self._mailbox.append(observation)
         self._bell.ring()
 
-    def interrupt(self) -> None:
-        """Take a plain cancellation of the caller's task for a cancel by the caller."""
-        self.post(CancelRequested("caller"))
-
     async def run(self) -> DelegateResult:
-        """Drive the delegation to its outcome in a task of its own, and wait for it.
+        """Drive the delegation to its outcome.
 
-        A cancellation of the calling task stops the delegation like a token, waits for the
-        cleanup, and is raised again.
+        The first cancellation of the calling task stops the delegation like a token, and is raised
+        again after the cleanup; further ones are absorbed, so that they cannot cut the cleanup.
         """
-        task = OwnedTask(self._drive)
-        await task.join(self.interrupt)
-        error = task.error or self._misuse
-        if error is not None:
-            raise error
-        if self._result is None:  # pragma: no cover - the driver ends with a result or an error
+        undo = self._listen()
+        try:
+            # Of what was cancelled before it began nothing is sent.
+            self._read_mail()
+            self._receive(Started())
+            await self._conduct(self._bell.wait)
+        except anyio.get_cancelled_exc_class():
+            self.post(CancelRequested("caller"))
+            with anyio.CancelScope(shield=True):
+                await self._conduct(self._wait_uninterrupted)
+            self._close()
+            raise
+        finally:
+            undo()
+        self._close()
+        if self._misuse is not None:
+            raise self._misuse
+        if self._result is None:  # pragma: no cover - it is there, or misuse is
             raise RuntimeError("a delegation ended without an outcome")
         return self._result
 
-    async def _drive(self) -> None:
-        undo = self._listen()
-        try:
-            self._receive(Started())
-            while self._result is None and self._misuse is None:
-                await self._wait(self._machine.next_deadline())
-                self._take_mail()
-            await self._let_transports_end()
-        finally:
-            undo()
+    async def _conduct(self, wait: Callable[[float | None], Awaitable[object]]) -> None:
+        """Wait and take what comes, until the outcome is there and the requests have ended.
+
+        Those that were let go have a bound of their own for that.
+        """
+        while self._result is None and self._misuse is None:
+            await wait(self._machine.next_deadline())
+            self._take_mail()
+        if self._release_ends is None:
+            self._release_ends = self._clock.now() + self._plan.timing.release
+        while self._flights and self._clock.now() < self._release_ends:
+            await wait(self._release_ends)
+            self._take_mail()
+
+    async def _wait_uninterrupted(self, until: float | None) -> None:
+        await uninterrupted(lambda: self._bell.wait(until))
+
+    def _close(self) -> None:
+        """Name the requests that stay, and tell the outcome, the last signal of all."""
+        for flight in self._flights.values():
+            self._observers.tell(TransportStuck(flight.operation.name.value))
+            if flight.task is not None:
+                self.left_behind.append(flight.task)
         if self._result is not None:
             self._observers.tell(Settled(self._result))
 
@@ -179,23 +216,45 @@ class Driver:
             return lambda: None
         return token.subscribe(lambda: self.post(CancelRequested("caller", token.reason)))
 
-    async def _wait(self, until: float | None) -> None:
-        if not self._mailbox and await uninterrupted(lambda: self._bell.wait(until)):
-            # The loop is being shut down under us: the last chance to stop the peer.
-            self.interrupt()
+    def _read_mail(self) -> None:
+        while self._mailbox:
+            news = self._mailbox.popleft()
+            if not isinstance(news, _Flight):
+                self._receive(news)
+            elif news.cut_off and not news.renewed and news.operation.name in _ASKED_ONCE:
+                # Nobody would ask again, and a second time does no harm.
+                news.renewed, news.exchange = True, Exchange()
+                self._launch(news)
+            else:
+                self._receive(self._end_of(news))
 
     def _take_mail(self) -> None:
-        while self._mailbox:
-            self._receive(self._mailbox.popleft())
+        self._read_mail()
         due = self._machine.next_deadline()
         while due is not None and due <= self._clock.now():
             self._receive(TimePassed())
             due = self._machine.next_deadline()
 
     def _receive(self, observation: Observation) -> None:
+        self._stepping = True
         self._machine.receive(observation, self._clock.now())
         for command in self._machine.commands():
             self._carry_out(command)
+        self._stepping = False
+
+    def _hear(self, observation: Observation) -> None:
+        """Take what a request's own task observes, there and at once.
+
+        The caller's task is woken only where it waits for another moment now; most of what is seen
+        of a request on its way changes nothing that it waits for.
+        """
+        if self._stepping or self._mailbox:
+            self.post(observation)
+            return
+        due = self._machine.next_deadline()
+        self._receive(observation)
+        if self._result is not None or self._machine.next_deadline() != due:
+            self._bell.ring()
 
     def _carry_out(self, command: Command) -> None:
         match command:
@@ -217,12 +276,16 @@ class Driver:
     def _perform(self, number: int, operation: Operation) -> None:
         exchange = Exchange()
         if operation.name is OperationName.SEND:
-            exchange.on_left = lambda: self.post(BodyLeft())
-            exchange.on_id = lambda task_id: self.post(IdSeen(task_id))
+            exchange.on_left = lambda: self._hear(BodyLeft())
+            exchange.on_id = lambda task_id: self._hear(IdSeen(task_id))
         clock, performer = self._clock, self._performer
         version, endpoint = performer.way_of(operation)
         flight = _Flight(number, operation, exchange, clock.now(), clock.utc(), version, endpoint)
-        self._flights[number] = flight
+        self._launch(flight)
+
+    def _launch(self, flight: _Flight) -> None:
+        self._flights[flight.number] = flight
+        performer, operation, exchange = self._performer, flight.operation, flight.exchange
 
         async def fly() -> None:
             flight.reply = await performer.perform(operation, exchange)
@@ -236,14 +299,22 @@ class Driver:
         if flight.exchange.seal() and unless_left:
             flight.exchange.sealed = False
             return
-        flight.let_go = "cancel"
+        flight.let_go = True
         flight.task.cancel()
 
     def _land(self, flight: _Flight) -> None:
-        """Tell how a request ended: by its reply, or by what was seen of its body."""
+        """Take a request that has ended; where its task never ran, inside a callback of the loop.
+
+        No clock can be read there, so all the rest is left to whoever reads the mail.
+        """
         self._flights.pop(flight.number, None)
         if flight.task is not None and isinstance(flight.task.error, UsageError):
             self._misuse = flight.task.error
+        self._mailbox.append(flight)
+        self._bell.ring()
+
+    def _end_of(self, flight: _Flight) -> Ended:
+        """Say how a request ended: by its reply, or by what was seen of its body."""
         reply = flight.reply or self._without_reply(flight)
         attempt = Attempt(
             number=flight.number,
@@ -255,7 +326,7 @@ class Driver:
             body_left=flight.exchange.body_left,
             version=flight.version,
         )
-        self.post(Ended(flight.number, flight.operation.name, reply, attempt))
+        return Ended(flight.number, flight.operation.name, reply, attempt)
 
     def _without_reply(self, flight: _Flight) -> Reply:
         error = None if flight.task is None else flight.task.error
@@ -265,22 +336,11 @@ class Driver:
         if flight.exchange.body_left:
             problem = LostReplyError(method=flight.operation.name.value, phase=phase, reason=reason)
             problem.__cause__ = error
-            return Lost(problem)
+            return Lost(problem, evidence=flight.exchange.evidence)
         phase = "deadline" if error is None else "connect"
         problem = PeerUnreachableError(phase=phase, url=flight.endpoint, reason=reason)
         problem.__cause__ = error
         return NotSent(problem)
-
-    async def _let_transports_end(self) -> None:
-        """Wait, bounded, for the requests that were let go, and name those that stay."""
-        ends = self._clock.now() + self._plan.timing.release
-        while self._flights and self._clock.now() < ends:
-            await uninterrupted(lambda: self._bell.wait(ends))
-            self._take_mail()
-        for flight in self._flights.values():
-            self._observers.tell(TransportStuck(flight.operation.name.value))
-            if flight.task is not None:
-                self.left_behind.append(flight.task)
 
 
 def _attempt_outcome(reply: Reply) -> AttemptOutcome:
