@@ -35,7 +35,8 @@ RANKS = (
     ("",),  # the package's own __init__: what users import, so what is built on it may as well
     ("engines", "sync", "adapters", "testing", "contrib"),
     ("contract",),
-    ("cli", "console", "__main__"),
+    ("cli", "console"),
+    ("__main__",),
 )
 RANK = {name: rank for rank, names in enumerate(RANKS) for name in names}
 # `retrying` wraps bindings and stands with them.
