@@ -10,7 +10,6 @@ other one); the rest are the same few functions for all.
 from __future__ import annotations
 
 import dataclasses
-import sys
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, ClassVar, NoReturn
 
@@ -44,7 +43,7 @@ def _made(cls: type, *, kw_only: bool) -> type:
 
 def _constructor(cls: type, fields: tuple[dataclasses.Field[object], ...]) -> Callable[..., None]:
     """Compile `__init__`. It fills the slots through their descriptors: assigning is refused."""
-    known: dict[str, object] = {}
+    known: dict[str, object] = {"__name__": cls.__module__}
     parameters, keywords, steps = ["self"], ["*"], []
     for field in fields:
         name, default = field.name, ""
@@ -67,15 +66,10 @@ def _constructor(cls: type, fields: tuple[dataclasses.Field[object], ...]) -> Ca
         parameters += keywords
     if hasattr(cls, "__post_init__"):
         steps.append("self.__post_init__()")
-    source = (
-        f"def write({', '.join(known)}):\n"
-        f" def __init__({', '.join(parameters)}):\n  {'; '.join(steps) or 'pass'}\n"
-        f" return __init__\n"
-    )
-    made: dict[str, Callable[..., Callable[..., None]]] = {}
-    # In the module of the class, as the standard library does: there its annotations have meaning.
-    exec(source, vars(sys.modules[cls.__module__]), made)  # noqa: S102 - made of names of fields
-    constructor = made["write"](**known)
+    source = f"def __init__({', '.join(parameters)}):\n  {'; '.join(steps) or 'pass'}\n"
+    made: dict[str, Callable[..., None]] = {}
+    exec(source, known, made)  # noqa: S102 - made of names of fields
+    constructor = made["__init__"]
     constructor.__qualname__ = f"{cls.__qualname__}.__init__"
     constructor.__annotations__ = {field.name: field.type for field in fields if field.init}
     return constructor
