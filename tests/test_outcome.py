@@ -1,0 +1,156 @@
+"""Handles and answers: what leaves the process and comes back, and what a caller reads."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pydantic
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from a2a_delegate import (
+    Completed,
+    DelegationHandle,
+    Effect,
+    OutputMismatchError,
+    UsageError,
+)
+
+SENT = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
+HANDLE = DelegationHandle(
+    delegate_id="research",
+    endpoint="https://research.example/rpc",
+    version="1.0",
+    binding="JSONRPC",
+    message_id="m-1",
+    body_digest="0" * 64,
+    sent_at=SENT,
+)
+FACTS: dict[str, Any] = json.loads(HANDLE.to_json())
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+NEEDED = ("delegate_id", "endpoint", "version", "binding", "message_id", "body_digest")
+OPTIONAL = ("context_id", "task_id", "question_id", "tenant", "principal")
+HANDLES = st.builds(
+    DelegationHandle,
+    **dict.fromkeys(NEEDED, TEXTS),
+    **dict.fromkeys(OPTIONAL, st.none() | TEXTS),
+    sent_at=st.datetimes(
+        timezones=st.sampled_from([UTC, timezone(timedelta(hours=2))]),
+        min_value=datetime(1970, 1, 2),  # noqa: DTZ001 - hypothesis adds the zone
+        max_value=datetime(9999, 12, 30),  # noqa: DTZ001
+    ),
+)
+
+
+@given(HANDLES)
+def test_a_handle_comes_back_unchanged(handle: DelegationHandle) -> None:
+    text = handle.to_json()
+    assert "\n" not in text
+    assert DelegationHandle.from_json(text) == handle
+
+
+def test_a_handle_of_a_later_version_is_read_by_what_is_known() -> None:
+    text = json.dumps({**FACTS, "lease": {"until": "tomorrow"}})
+    assert DelegationHandle.from_json(text) == HANDLE
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "Expecting value"),
+        ("{", "Expecting property name"),
+        ("[]", "no JSON object"),
+        ("null", "no JSON object"),
+        ("[" * 100_000, ""),
+        ("9" * 10_000, ""),
+        (json.dumps({**FACTS, "task_id": 7}), "task_id must be text"),
+        (json.dumps({**FACTS, "message_id": None}), "message_id must be text"),
+        (json.dumps({**FACTS, "endpoint": ["https://x"]}), "endpoint must be text"),
+        (json.dumps({**FACTS, "delegate_id": "\ud800"}), "surrogates"),
+        (json.dumps({**FACTS, "sent_at": "yesterday"}), "isoformat"),
+        (json.dumps({**FACTS, "sent_at": "2026-03-01T12:30:15"}), "offset from UTC"),
+        (json.dumps({**FACTS, "sent_at": "0001-01-01T00:00:00+14:00"}), "out of range"),
+        (json.dumps({**FACTS, "sent_at": 1_700_000_000}), "sent_at must be text"),
+    ],
+)
+def test_what_is_no_handle_is_refused_in_a_sentence(text: str, complaint: str) -> None:
+    with pytest.raises(UsageError, match="pass what to_json") as refusal:
+        DelegationHandle.from_json(text)
+    assert complaint in str(refusal.value)
+    assert len(str(refusal.value)) < 400, "hostile text is not repeated at length"
+
+
+def test_a_missing_fact_is_named() -> None:
+    for name in ("delegate_id", "sent_at", "body_digest"):
+        text = json.dumps({key: fact for key, fact in FACTS.items() if key != name})
+        with pytest.raises(UsageError, match=f"{name} must be text"):
+            DelegationHandle.from_json(text)
+
+
+def test_what_is_no_text_at_all_is_refused_too() -> None:
+    for value in (None, 7, object()):
+        with pytest.raises(UsageError, match="not a delegation handle"):
+            DelegationHandle.from_json(value)  # type: ignore[arg-type]
+
+
+class City(pydantic.BaseModel):
+    """What the answers below should hold."""
+
+    name: str
+    people: int
+
+
+ROME: dict[str, Any] = {"name": "Rome", "people": 2_748_109}
+
+
+def completed(*data: Any, output: str | None = None) -> Completed:
+    return Completed(delegate_id="research", effect=Effect.RAN, data=data, output=output)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        completed(ROME),
+        completed({"name": "Rome"}, ROME),
+        completed(output=json.dumps(ROME)),
+        completed(output=f"```json\n{json.dumps(ROME)}\n```"),
+        completed(output=f"\n```\n{json.dumps(ROME, indent=1)}\n```\n"),
+        completed("no object", output=json.dumps(ROME)),
+    ],
+)
+def test_the_answer_is_found_where_it_stands(answer: Completed) -> None:
+    assert answer.parse(City) == City(**ROME)
+
+
+@pytest.mark.parametrize(
+    ("answer", "problems"),
+    [
+        (completed(), ("it holds no JSON",)),
+        (completed(output="Rome is large"), ("it holds no JSON",)),
+        (completed(output="[" * 100_000), ("it holds no JSON",)),
+        (completed({"name": "Rome"}, output="[]"), ("people: Field required",)),
+        (completed("Rome"), ("value: Input should be a valid dictionary or instance of City",)),
+    ],
+)
+def test_an_answer_of_another_kind_says_what_is_wrong(
+    answer: Completed, problems: tuple[str, ...]
+) -> None:
+    with pytest.raises(OutputMismatchError) as refusal:
+        answer.parse(City)
+    assert refusal.value.problems == problems
+    assert refusal.value.model == "City"
+
+
+def test_any_type_that_pydantic_knows_will_do() -> None:
+    assert completed([1, 2]).parse(list[int]) == [1, 2]
+    assert completed(output="7").parse(int) == 7
+
+
+def test_a_handle_and_an_answer_are_pickled() -> None:
+    for value in (HANDLE, completed(ROME, output="Rome")):
+        assert pickle.loads(pickle.dumps(value)) == value  # noqa: S301 - our own bytes
