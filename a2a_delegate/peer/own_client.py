@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING
+import urllib.request
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
@@ -21,6 +22,14 @@ close theirs after 5 seconds and more, so ours go well before (httpx itself keep
 """
 
 _IDLE_CONNECTIONS = 20
+_TIMEOUT = httpx.Timeout(None, connect=CONNECT_SECONDS)
+_LIMITS = httpx.Limits(
+    max_connections=None,
+    max_keepalive_connections=_IDLE_CONNECTIONS,
+    keepalive_expiry=IDLE_SECONDS,
+)
+
+_DEFAULTS = frozenset({"host", "user-agent"})
 
 
 def own_client() -> httpx.AsyncClient:
@@ -30,18 +39,58 @@ def own_client() -> httpx.AsyncClient:
     as long as it works), proxies and certificates from the environment as httpx reads them. All
     clients of the process share one TLS context: each would take 10 to 20 ms to make its own.
     """
-    return httpx.AsyncClient(
-        verify=_tls_context(),
-        http1=True,
-        http2=False,
-        follow_redirects=False,
-        timeout=httpx.Timeout(None, connect=CONNECT_SECONDS),
-        limits=httpx.Limits(
-            max_connections=None,
-            max_keepalive_connections=_IDLE_CONNECTIONS,
-            keepalive_expiry=IDLE_SECONDS,
-        ),
-    )
+    # A client that is given its transport looks for no proxies.
+    if urllib.request.getproxies().keys() - {"no"}:
+        return httpx.AsyncClient(
+            verify=_tls_context(), follow_redirects=False, timeout=_TIMEOUT, limits=_LIMITS
+        )
+    return _DirectClient(httpx.AsyncHTTPTransport(verify=_tls_context(), limits=_LIMITS))
+
+
+class _DirectClient(httpx.AsyncClient):
+    """A client that has nothing of its own but cookies: what it is given, its transport gets.
+
+    Of a small request httpx spends a fourth on what a client may have besides: defaults to merge,
+    redirects to follow, hooks to call. A request that needs any of it goes by way of httpx.
+    """
+
+    def __init__(self, transport: httpx.AsyncHTTPTransport) -> None:
+        super().__init__(transport=transport, follow_redirects=False, timeout=_TIMEOUT)
+        self._direct = transport
+        self._agent = self.headers["User-Agent"]
+
+    def build_request(
+        self, method: str, url: httpx.URL | str, *, content: Any = None, **options: Any
+    ) -> httpx.Request:
+        """Build a request; a stream with headers of its own is taken as it is given."""
+        if (
+            not isinstance(url, httpx.URL)
+            or not isinstance(content, httpx.AsyncByteStream)
+            or options.keys() != {"headers", "extensions"}
+            or not _DEFAULTS.isdisjoint([name.lower() for name in options["headers"]])
+            or self.cookies
+        ):
+            return super().build_request(method, url, content=content, **options)
+        headers = {
+            "Host": url.netloc.decode("ascii"),
+            "User-Agent": self._agent,
+            **options["headers"],
+        }
+        return httpx.Request(
+            method, url, headers=headers, stream=content, extensions=options["extensions"]
+        )
+
+    async def send(
+        self, request: httpx.Request, *, stream: bool = False, auth: Any = None, **options: Any
+    ) -> httpx.Response:
+        """Send a request; one whose reply is read as it comes goes straight to the transport."""
+        if auth is not None or not stream or self.is_closed:
+            return await super().send(request, stream=stream, auth=auth, **options)
+        response = await self._direct.handle_async_request(request)
+        response.request = request
+        if "set-cookie" in response.headers:
+            self.cookies.extract_cookies(response)
+        return response
 
 
 @functools.cache

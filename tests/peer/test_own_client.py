@@ -5,13 +5,35 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import anyio
 import httpx
 import pytest
 
+from a2a_delegate.bindings.carriage import Answer, Carrier, Errand
+from a2a_delegate.bindings.exchange import Exchange
+from a2a_delegate.lifecycle.operations import Lost, NotSent
 from a2a_delegate.peer.own_client import CONNECT_SECONDS, IDLE_SECONDS, own_client
-from tests.bindings.loopback import Line, peer, reply
+from tests.bindings.loopback import Heard, Line, closed_port, peer, reply
 
 pytestmark = pytest.mark.anyio
+
+HEADERS = {"Content-Type": "application/json", "Accept": "application/json"}
+
+
+@pytest.fixture(autouse=True)
+def without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+def errand(url: str, **options: object) -> Errand:
+    return Errand("send", httpx.URL(url), **{"headers": HEADERS, "body": b"{}", **options})  # type: ignore[arg-type]
+
+
+async def carry(client: httpx.AsyncClient, errand: Errand, exchange: Exchange) -> object:
+    with anyio.fail_after(5):
+        return await Carrier(client, max_reply_bytes=1_000).carry(errand, exchange)
 
 
 async def test_it_follows_nothing_and_has_no_limit_of_time_but_for_connecting() -> None:
@@ -61,3 +83,124 @@ async def test_it_keeps_a_connection_for_the_next_request() -> None:
         for _ in range(3):
             assert (await client.get(there.url)).status_code == 200
     assert len(there.lines) == 1
+
+
+async def answer(line: Line) -> None:
+    """Answer every request with success."""
+    while True:
+        await line.hear()
+        await line.say(reply(b"{}"))
+
+
+def names_of(heard: Heard) -> list[str]:
+    """The names of a request's headers, in lower case."""
+    return [one.partition(b":")[0].decode().lower() for one in heard.head.split(b"\r\n")[1:]]
+
+
+async def test_a_request_arrives_as_httpx_would_send_it() -> None:
+    async with peer(answer) as there, own_client() as ours, httpx.AsyncClient() as theirs:
+        for client in (ours, theirs):
+            assert isinstance(await carry(client, errand(there.url), Exchange()), Answer)
+    mine, other = there.heard
+    assert mine.body == other.body == b"{}"
+    assert mine.head.split(b"\r\n")[0] == other.head.split(b"\r\n")[0]
+    for name in ("host", "user-agent", "content-type", "content-length", "accept"):
+        assert mine.header(name) == other.header(name) is not None
+    assert "transfer-encoding" not in names_of(mine)
+
+
+@pytest.mark.parametrize("name", ["Host", "host", "User-Agent", "user-agent"])
+async def test_a_header_of_the_caller_replaces_the_one_that_goes_anyway(name: str) -> None:
+    async with peer(answer) as there, own_client() as client:
+        sent = errand(there.url, headers={**HEADERS, name: "theirs.example"})
+        assert isinstance(await carry(client, sent, Exchange()), Answer)
+    (heard,) = there.heard
+    assert heard.header(name) == "theirs.example"
+    assert names_of(heard).count(name.lower()) == 1
+
+
+async def test_cookies_are_kept_as_load_balancers_need_it() -> None:
+    async def talk(line: Line) -> None:
+        await line.hear()
+        await line.say(reply(b"{}", headers="Set-Cookie: stick=to-me; Path=/\r\n"))
+        await answer(line)
+
+    async with peer(talk) as there, own_client() as client:
+        for _ in range(3):
+            assert isinstance(await carry(client, errand(there.url), Exchange()), Answer)
+    assert [heard.header("cookie") for heard in there.heard] == [None, "stick=to-me", "stick=to-me"]
+
+
+async def test_an_authentication_of_the_caller_is_asked() -> None:
+    async with peer(answer) as there, own_client() as client:
+        sent = errand(there.url, auth=httpx.BasicAuth("me", "secret"))
+        assert isinstance(await carry(client, sent, Exchange()), Answer)
+    (heard,) = there.heard
+    assert (heard.header("authorization") or "").startswith("Basic ")
+
+
+async def test_a_redirect_is_an_answer_wherever_it_leads() -> None:
+    async def talk(line: Line) -> None:
+        await line.hear()
+        await line.say(
+            reply(b"", status="307 Temporary Redirect", headers="Location: ht!tp://[\r\n")
+        )
+
+    async with peer(talk) as there, own_client() as client:
+        answered = await carry(client, errand(there.url), Exchange())
+    assert isinstance(answered, Answer)
+    assert answered.status == 307
+
+
+async def test_a_reply_that_is_cut_is_lost_and_its_connection_closed() -> None:
+    async def talk(line: Line) -> None:
+        await line.hear()
+        await line.say(reply(b'{"half', length=100))
+
+    exchange = Exchange()
+    async with peer(talk) as there, own_client() as client:
+        assert isinstance(await carry(client, errand(there.url), exchange), Lost)
+    assert (exchange.body_left, exchange.evidence) == (True, b'{"half')
+
+
+async def test_a_port_that_nobody_listens_at_is_not_sent_to() -> None:
+    port, exchange = await closed_port(), Exchange()
+    async with own_client() as client:
+        ended = await carry(client, errand(f"http://127.0.0.1:{port}/rpc"), exchange)
+    assert isinstance(ended, NotSent)
+    assert not exchange.body_left
+
+
+async def test_a_client_that_is_closed_sends_nothing() -> None:
+    async with peer(answer) as there:
+        async with own_client() as client:
+            request = client.build_request("POST", there.url, content=b"{}")
+        with pytest.raises(RuntimeError, match="closed"):
+            await client.send(request, stream=True)
+    assert there.heard == []
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "direct"),
+    [("HTTPS_PROXY", "http://127.0.0.1:9", False), ("NO_PROXY", "agent.example", True)],
+)
+async def test_a_proxy_of_the_environment_is_gone_by(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, *, direct: bool
+) -> None:
+    monkeypatch.setenv(name, value)
+    async with own_client() as client:
+        assert (type(client) is not httpx.AsyncClient) is direct
+        assert client.trust_env
+        assert client.timeout == httpx.Timeout(None, connect=CONNECT_SECONDS)
+
+
+async def test_a_proxy_of_the_environment_carries_the_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with peer(answer) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy.port}")
+        async with own_client() as client:
+            sent = errand("http://agent.example/rpc")
+            assert isinstance(await carry(client, sent, Exchange()), Answer)
+    (heard,) = proxy.heard
+    assert heard.head.startswith(b"POST http://agent.example/rpc ")
