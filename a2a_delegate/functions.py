@@ -173,6 +173,9 @@ class _Work:
             # When this request is let go, it ends no sooner than the function: one that ignores
             # its cancellation is seen as a transport that is stuck.
             await self._call.join(self._call.cancel)
+            if not isinstance(self._call.error, Exception | None):
+                # Not the function's failure: somebody wants to leave the program.
+                raise self._call.error
         elif isinstance(operation, CancelTask) and self._call is not None:
             self._call.cancel()
             await anyio.lowlevel.checkpoint()
@@ -199,7 +202,7 @@ class _Work:
         return Task(self.task_id, TaskStatus(TaskState.COMPLETED), artifacts=artifacts)
 
     @property
-    def error(self) -> Exception | None:
+    def error(self) -> BaseException | None:
         """What the function raised."""
         return None if self._call is None else self._call.error
 

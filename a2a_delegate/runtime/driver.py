@@ -148,7 +148,7 @@ class Driver:
         self._stepping = False
         self._flights: dict[int, _Flight] = {}
         self._result: DelegateResult | None = None
-        self._misuse: UsageError | None = None
+        self._fatal: BaseException | None = None
         self._release_ends: float | None = None
         self.left_behind: list[OwnedTask] = []
 
@@ -178,8 +178,8 @@ class Driver:
         finally:
             undo()
         self._close()
-        if self._misuse is not None:
-            raise self._misuse
+        if self._fatal is not None:
+            raise self._fatal
         if self._result is None:  # pragma: no cover - it is there, or misuse is
             raise RuntimeError("a delegation ended without an outcome")
         return self._result
@@ -189,7 +189,7 @@ class Driver:
 
         Those that were let go have a bound of their own for that.
         """
-        while self._result is None and self._misuse is None:
+        while self._result is None and self._fatal is None:
             await wait(self._machine.next_deadline())
             self._take_mail()
         if self._release_ends is None:
@@ -308,8 +308,10 @@ class Driver:
         No clock can be read there, so all the rest is left to whoever reads the mail.
         """
         self._flights.pop(flight.number, None)
-        if flight.task is not None and isinstance(flight.task.error, UsageError):
-            self._misuse = flight.task.error
+        error = None if flight.task is None else flight.task.error
+        if isinstance(error, UsageError) or not isinstance(error, Exception | None):
+            # A wrong call, or what is meant for the whole program: the caller has to know.
+            self._fatal = error
         self._mailbox.append(flight)
         self._bell.ring()
 

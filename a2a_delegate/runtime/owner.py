@@ -85,7 +85,8 @@ _running: set[asyncio.Task[None]] = set()
 class OwnedTask:
     """A task that only its owner cancels.
 
-    `finished` says whether it has ended, `error` what it raised (never a cancellation).
+    `finished` says whether it has ended, `error` what it raised: never a cancellation, but also
+    what is no Exception, such as SystemExit. Its owner hands that to the caller.
     """
 
     __slots__ = ("_function", "_on_finish", "_scope", "_waiters", "error", "finished")
@@ -100,7 +101,7 @@ class OwnedTask:
         # Cancelled by its scope, on asyncio too: then what the function shields stays shielded.
         self._scope = anyio.CancelScope(shield=True)
         self.finished = False
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
         if _on_trio():
             import trio
 
@@ -122,12 +123,14 @@ class OwnedTask:
         try:
             with self._scope:
                 await self._function()
-        except Exception as problem:  # noqa: BLE001 - its owner reads it; a system task never raises
-            self.error = problem
         except anyio.get_cancelled_exc_class():
             # The end of an asyncio loop; on trio the scope has taken every cancellation. This
             # task is over, and its owner sees it.
             pass
+        except GeneratorExit:
+            raise
+        except BaseException as problem:  # noqa: BLE001 - its owner reads it; a system task never raises
+            self.error = problem
         finally:
             self._finish()
 
