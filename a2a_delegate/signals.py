@@ -93,7 +93,7 @@ class EvidenceFailed:
     """An observer raised; it is told nothing more. `error` is what it raised."""
 
     observer: object
-    error: Exception
+    error: BaseException
 
 
 @dataclass(frozen=True, slots=True)

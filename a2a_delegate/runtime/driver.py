@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Protocol, assert_never
 
 import anyio
@@ -71,30 +69,44 @@ class Observers:
     __slots__ = ("_observers",)
 
     def __init__(self, observers: Sequence[Observer]) -> None:
-        self._observers = list(observers)
+        self._observers = tuple(observers)
 
     def tell(self, signal: Signal) -> None:
         """Tell every observer that is left."""
-        for observer in tuple(self._observers):
+        told = self._observers
+        for observer in told:
+            # One that raised when it was told of another's failure is left out from there on.
+            if self._observers is not told and not self._has(observer):
+                continue
             try:
                 observer(signal)
-            except Exception as problem:  # noqa: BLE001 - an observer harms nobody, whatever it raises
-                self._observers.remove(observer)
-                _report(observer, problem)
-                self.tell(EvidenceFailed(observer, problem))
+            except KeyboardInterrupt:
+                raise
+            except BaseException as problem:  # noqa: BLE001 - an observer harms nobody, whatever it raises
+                self._drop(observer, problem)
+
+    def _has(self, observer: Observer) -> bool:
+        return any(one is observer for one in self._observers)
+
+    def _drop(self, observer: Observer, problem: BaseException) -> None:
+        self._observers = tuple([one for one in self._observers if one is not observer])
+        _Unraised(problem)
+        self.tell(EvidenceFailed(observer, problem))
 
 
-def _report(observer: Observer, problem: Exception) -> None:
-    """Show the observer's own error where Python shows those that no caller can take."""
-    sys.unraisablehook(
-        SimpleNamespace(
-            exc_type=type(problem),
-            exc_value=problem,
-            exc_traceback=problem.__traceback__,
-            err_msg="An observer of a2a_delegate raised and is told nothing more",
-            object=observer,
-        )
-    )
+class _Unraised:
+    """Shows an observer's own error where Python shows those that no caller can take.
+
+    By a finalizer that raises, because only the interpreter can make what its default
+    `sys.unraisablehook` takes, and because whatever a hook does wrong ends there, too.
+    """
+
+    def __init__(self, problem: BaseException) -> None:
+        self._problem = problem
+
+    def __del__(self) -> None:
+        """Raise it; the interpreter says where, and goes on."""
+        raise self._problem
 
 
 @dataclass(slots=True)
