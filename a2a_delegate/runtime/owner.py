@@ -127,8 +127,6 @@ class OwnedTask:
             # The end of an asyncio loop; on trio the scope has taken every cancellation. This
             # task is over, and its owner sees it.
             pass
-        except GeneratorExit:
-            raise
         except BaseException as problem:  # noqa: BLE001 - its owner reads it; a system task never raises
             self.error = problem
         finally:
