@@ -12,6 +12,12 @@ JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | Non
 """Any JSON value, as the standard library reads it."""
 
 
+# Made once: `json.dumps` makes one for each call that asks for anything.
+_ENCODER = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+)
+
+
 def canonical(value: object) -> bytes:
     """Spell a JSON value in one way: sorted names, no spaces, UTF-8.
 
@@ -19,9 +25,7 @@ def canonical(value: object) -> bytes:
     are no strings, values of other types.
     """
     try:
-        return json.dumps(
-            value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-        ).encode()
+        return _ENCODER.encode(value).encode()
     except (TypeError, ValueError, RecursionError) as problem:
         msg = f"not a JSON value: {problem}"
         raise UsageError(msg) from problem

@@ -68,6 +68,12 @@ class Peer:
     def __repr__(self) -> str:
         return f"<Peer at {self._agreed.origin}, A2A {self.version}>"
 
+    def __copy__(self) -> Peer:
+        """Return a peer that is asked at the same places, and downgrades on its own."""
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
+
     @property
     def interface(self) -> AgentInterface:
         """The interface that sends, gets and cancels go to, as the card spells it."""
