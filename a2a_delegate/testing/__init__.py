@@ -10,7 +10,13 @@ such a peer, in the same process, on the event loop's own clock::
     async with peer.client() as client:
         ...  # let your orchestrator delegate to https://peer.example over this client
     assert peer.truth.sends == 1, "it sent the work a second time, and it ran twice"
+
+And here is `DelegateSuite`, the tests that every delegate has to pass, for those whom you write.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from a2a_delegate.testing.behaviours import (
     Behaviour,
@@ -40,9 +46,14 @@ from a2a_delegate.testing.peer import ScriptedPeer
 from a2a_delegate.testing.truth import GroundTruth, RequestFact, TaskFact
 from a2a_delegate.testing.work import WorkState
 
+if TYPE_CHECKING:
+    from a2a_delegate.testing.delegate_suite import DelegateSuite, DelegateUnderTest
+
 __all__ = [
     "Behaviour",
     "Delay",
+    "DelegateSuite",
+    "DelegateUnderTest",
     "DropAfterAccepting",
     "DropBeforeReading",
     "DropWhileReading",
@@ -69,3 +80,13 @@ __all__ = [
     "WorkState",
     "WrongId",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Import the suite when it is asked for: it needs pytest, and nothing else here does."""
+    if name not in {"DelegateSuite", "DelegateUnderTest"}:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from a2a_delegate.testing import delegate_suite  # noqa: PLC0415 - see above
+
+    value: object = getattr(delegate_suite, name)
+    return value
