@@ -1,0 +1,183 @@
+"""The suite for delegates, run over both backends, and over delegates that break one rule each."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+import a2a_delegate.testing
+from a2a_delegate import A2ADelegate, fetch_agent_card
+from a2a_delegate.testing import DelegateSuite, DelegateUnderTest, ScriptedPeer
+from tests.testing.broken_delegates import BROKEN, HONEST, function_under_test
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable, Sequence
+
+    from a2a_delegate import Delegate
+
+pytestmark = pytest.mark.virtual_time
+
+
+class A2ADelegateSuite(DelegateSuite):
+    """Over a scripted peer, found by its card."""
+
+    versions: Sequence[str]
+
+    @asynccontextmanager
+    async def make(self) -> AsyncGenerator[DelegateUnderTest, None]:
+        peer = ScriptedPeer(self.versions)
+
+        def ran(text: str) -> int:
+            truth = peer.truth
+            return sum(truth.runs[task.message_id] for task in truth.tasks if text in task.text)
+
+        async with peer.client() as client:
+            card = await fetch_agent_card("https://peer.example", client=client)
+            async with A2ADelegate("peer", card, client=client) as delegate:
+                yield DelegateUnderTest(
+                    delegate=delegate,
+                    completes=lambda text: f"say {text}",
+                    takes=lambda seconds, text: f"slow {seconds} {text}",
+                    fails=("fail", "it failed"),
+                    gives_data=("data", {"city": "Rome", "n": 3, "list": [1, None, "x"]}),
+                    asks=("ask", "which city?"),
+                    refuses="reject",
+                    ran=ran,
+                )
+
+
+class TestA2ADelegateOf10(A2ADelegateSuite):
+    versions = ("1.0",)
+
+
+class TestA2ADelegateOf03(A2ADelegateSuite):
+    versions = ("0.3",)
+
+
+class TestA2ADelegateOfBoth(A2ADelegateSuite):
+    versions = ("0.3", "1.0")
+
+
+class TestFunctionDelegate(DelegateSuite):
+    @asynccontextmanager
+    async def make(self) -> AsyncGenerator[DelegateUnderTest, None]:
+        yield function_under_test()
+
+
+CHECKS = {
+    statement: name
+    for name in dir(DelegateSuite)
+    if name.startswith("test_")
+    for statement in getattr(DelegateSuite, name).statements
+}
+
+
+async def said_against(kind: Callable[[Delegate], Delegate]) -> set[str]:
+    """Run every check over a delegate of this kind, and return those that fail."""
+
+    class Suite(DelegateSuite):
+        @asynccontextmanager
+        async def make(self) -> AsyncGenerator[DelegateUnderTest, None]:
+            yield function_under_test(kind)
+
+    failed = set()
+    for statement, name in CHECKS.items():
+        try:
+            await getattr(Suite(), name)()
+        except (Exception, BaseExceptionGroup, pytest.fail.Exception):  # noqa: BLE001 - any will do
+            failed.add(statement)
+    return failed
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("kind", HONEST)
+async def test_an_honest_delegate_has_nothing_against_it(
+    kind: Callable[[Delegate], Delegate],
+) -> None:
+    assert await said_against(kind) == set()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("kind", "rules"), BROKEN.items())
+async def test_a_broken_delegate_fails_the_checks_of_its_rule_and_no_other(
+    kind: Callable[[Delegate], Delegate], rules: set[str]
+) -> None:
+    assert await said_against(kind) == rules
+
+
+def test_each_check_fails_for_some_broken_delegate() -> None:
+    assert set().union(*BROKEN.values()) == CHECKS.keys()
+
+
+A_USERS_TESTS = """
+from contextlib import asynccontextmanager
+
+import anyio
+
+from a2a_delegate import delegate_from
+from a2a_delegate.testing import DelegateSuite, DelegateUnderTest
+
+
+async def work(request):
+    word, _, rest = request.prompt.partition(" ")
+    if word == "fail":
+        raise ValueError("it cannot be done")
+    if word == "wait":
+        seconds, _, rest = rest.partition(" ")
+        await anyio.sleep(float(seconds))
+    return rest
+
+
+class TestMine(DelegateSuite):
+    short = 0.02
+    patience = 4.0
+
+    @asynccontextmanager
+    async def make(self):
+        yield DelegateUnderTest(
+            delegate=delegate_from(work, id="mine"),
+            completes=lambda text: f"say {text}",
+            takes=lambda seconds, text: f"wait {seconds} {text}",
+            fails=("fail", "it cannot be done"),
+        )
+
+
+class TestForgotten(DelegateSuite):
+    pass
+"""
+NOT_GIVEN = {"DEL-2", "DEL-4", "DEL-5"}
+
+
+def test_it_runs_in_a_strict_project_of_somebody_else(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_mine=A_USERS_TESTS)
+    strict = ("-W", "error", "--strict-markers", "--strict-config", "-p", "no:cacheprovider")
+    mine = pytester.runpytest_inprocess(*strict, "-k", "TestMine")
+    skipped = 2 * len(NOT_GIVEN)
+    mine.assert_outcomes(
+        passed=2 * len(CHECKS) - skipped, skipped=skipped, deselected=2 * len(CHECKS)
+    )
+
+
+def test_it_says_what_is_to_be_written(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(test_mine=A_USERS_TESTS)
+    forgotten = pytester.runpytest_inprocess("-x", "-k", "TestForgotten")
+    forgotten.stdout.fnmatch_lines(["*NotImplementedError: write `make` in TestForgotten*"])
+
+
+def test_what_the_package_offers_testers_needs_no_pytest() -> None:
+    program = "import sys, a2a_delegate.testing; print('pytest' in sys.modules)"
+    done = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip() == "False"
+
+
+def test_what_it_does_not_offer_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="'Nothing'"):
+        _ = a2a_delegate.testing.Nothing
+    assert set(a2a_delegate.testing.__all__) >= {"DelegateSuite", "DelegateUnderTest"}
+    assert all(hasattr(a2a_delegate.testing, name) for name in a2a_delegate.testing.__all__)
