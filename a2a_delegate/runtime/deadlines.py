@@ -19,4 +19,5 @@ def nearer_deadline(*, now: float, timeout: float | None, cleanup: float) -> flo
     if scope < ours:
         left = max(scope - now, 0.0)
         ours = scope - min(cleanup, left / 4)
-    return None if math.isinf(ours) else ours
+    # A scope that has been cancelled already is one whose deadline was always.
+    return None if ours == math.inf else ours
