@@ -21,6 +21,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    __version__: str
     from a2a_delegate.a2a import (
         A2ADelegate,
         A2ADelegateConfig,
@@ -343,22 +344,6 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 
-def __getattr__(name: str) -> object:
-    """Import a public name when it is first used."""
-    if name == "__version__":
-        from importlib import metadata  # noqa: PLC0415 - it costs more than all else here
-
-        return metadata.version("a2a-delegate")
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f"{__name__}.{home}")
-    _adopt()
-    value: object = getattr(module, name)
-    globals()[name] = value
-    return value
-
-
 def _adopt() -> None:
     """Let whatever was imported so far say that users find it here: in tracebacks, in pickles.
 
@@ -376,3 +361,21 @@ def _adopt() -> None:
 def __dir__() -> list[str]:
     """List the public names, imported or not."""
     return list(__all__)
+
+
+if not TYPE_CHECKING:  # to a type checker this would be a promise to have any name
+
+    def __getattr__(name: str) -> object:
+        """Import a public name when it is first used."""
+        if name == "__version__":
+            from importlib import metadata  # noqa: PLC0415 - it costs more than all else here
+
+            return metadata.version("a2a-delegate")
+        home = _HOME_OF.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = import_module(f"{__name__}.{home}")
+        _adopt()
+        value: object = getattr(module, name)
+        globals()[name] = value
+        return value

@@ -12,6 +12,7 @@ import inspect
 import itertools
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -113,6 +114,16 @@ def test_each_public_name_says_what_it_is(name: str) -> None:
         assert value.__module__ == "a2a_delegate"
     else:
         assert name in set(documented_values()), "write a docstring under its assignment"
+
+
+def test_the_program_for_type_checkers_uses_every_public_name() -> None:
+    program = Path(__file__).with_name("typing").joinpath("public_api.py")
+    used = [
+        node.id
+        for node in ast.walk(ast.parse(program.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Name)
+    ]
+    assert set(a2a_delegate.__all__) - set(used) == set()
 
 
 def test_the_version_is_the_installed_one() -> None:

@@ -81,12 +81,13 @@ __all__ = [
     "WrongId",
 ]
 
+if not TYPE_CHECKING:  # to a type checker this would be a promise to have any name
 
-def __getattr__(name: str) -> object:
-    """Import the suite when it is asked for: it needs pytest, and nothing else here does."""
-    if name not in {"DelegateSuite", "DelegateUnderTest"}:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from a2a_delegate.testing import delegate_suite  # noqa: PLC0415 - see above
+    def __getattr__(name: str) -> object:
+        """Import the suite when it is asked for: it needs pytest, and nothing else here does."""
+        if name not in {"DelegateSuite", "DelegateUnderTest"}:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from a2a_delegate.testing import delegate_suite  # noqa: PLC0415 - see above
 
-    value: object = getattr(delegate_suite, name)
-    return value
+        value: object = getattr(delegate_suite, name)
+        return value

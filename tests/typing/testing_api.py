@@ -1,0 +1,82 @@
+"""What the package offers to testers, used as a user would and type-checked; never run."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, assert_type
+
+import httpx
+
+from a2a_delegate import A2ADelegate, AgentCard, DelegateRequest, fetch_agent_card
+from a2a_delegate.testing import (
+    Behaviour,
+    Delay,
+    DelegateSuite,
+    DelegateUnderTest,
+    DropAfterAccepting,
+    GroundTruth,
+    Hang,
+    Honest,
+    Operation,
+    RequestFact,
+    Respond,
+    Rewrite,
+    RpcError,
+    ScriptedPeer,
+    TaskFact,
+    WorkState,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from a2a_delegate.testing import Nothing  # type: ignore[attr-defined]  # noqa: F401
+
+
+class TestOurs(DelegateSuite):
+    """Over a peer in this process."""
+
+    short = 0.1
+
+    @asynccontextmanager
+    async def make(self) -> AsyncGenerator[DelegateUnderTest, None]:
+        peer = ScriptedPeer()
+        async with peer.client() as client:
+            assert_type(client, httpx.AsyncClient)
+            card = await fetch_agent_card("https://peer.example", client=client)
+            async with A2ADelegate("peer", card, client=client) as delegate:
+                yield DelegateUnderTest(
+                    delegate=delegate,
+                    completes=lambda text: f"say {text}",
+                    takes=lambda seconds, text: DelegateRequest(f"slow {seconds} {text}"),
+                    fails=("fail", "it failed"),
+                    gives_data=("data", {"n": 3}),
+                    asks=("ask", "which city?"),
+                    refuses="reject",
+                    ran=len,
+                )
+
+
+class TestForgetful(DelegateSuite):
+    """Gives a card where a delegate under test is wanted."""
+
+    @asynccontextmanager
+    async def make(self) -> AsyncGenerator[AgentCard, None]:  # type: ignore[override]
+        yield AgentCard("a", ())
+
+
+def script(behaviours: list[Behaviour]) -> GroundTruth:
+    peer = ScriptedPeer(("1.0", "0.3"), recognises_repeats=True)
+    peer.script(Operation.SEND, DropAfterAccepting(), Delay(3, Hang()), *behaviours)
+    peer.script(Operation.GET, Respond(503, {"Retry-After": "1"}), RpcError(-32001), Honest())
+    peer.always(Operation.CANCEL, Rewrite(lambda reply: {**reply, "jsonrpc": "1.0"}))
+    peer.always("cancel", Honest())  # type: ignore[arg-type]
+    return peer.truth
+
+
+def facts(truth: GroundTruth) -> None:
+    assert_type(truth.runs["m-1"], int)
+    assert_type(truth.tasks, tuple[TaskFact, ...])
+    assert_type(truth.tasks[0].state, WorkState)
+    assert_type(truth.requests, tuple[RequestFact, ...])
+    assert_type(truth.open, int)
