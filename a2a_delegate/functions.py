@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_args
 
 import anyio
 
@@ -40,8 +40,11 @@ if TYPE_CHECKING:
     from a2a_delegate.bindings.exchange import Exchange
     from a2a_delegate.delegate import CancelToken, Observer
 
-Returnable: TypeAlias = "DelegateResult | JSON"
-"""What a function may return: text, data, or an outcome of its own."""
+Returnable: TypeAlias = "DelegateResult | JSON | dict[str, Any] | list[Any]"
+"""What a function may return: text, data, or an outcome of its own.
+
+Dictionaries and lists are invariant: without the last two, one of numbers would be no JSON value.
+"""
 
 _OUTCOMES = get_args(DelegateResult)
 
