@@ -53,10 +53,10 @@ def can_look_up(desk: Desk) -> bool:
 
 
 def may_send_again(desk: Desk) -> bool:
-    """Whether a repeat is allowed: nothing unproven, attempts and time for the pause left."""
+    """Whether attempts, and time for the pause, are left; that nothing began is proven by then."""
     seen = desk.seen
     attempts = seen.unsent < SEND_ATTEMPTS and seen.sends < BUSY_ATTEMPTS
-    if has_cause(desk) or seen.unproven or not attempts:
+    if has_cause(desk) or not attempts:
         return False
     # Only what the peer asks for can be too long: our own pause is drawn from what is left.
     deadline = seen.plan.deadline

@@ -100,7 +100,6 @@ def look_up(desk: Desk) -> None:
     stopping = desk.seen.cause is not None
     bound = desk.timing.cancel_grace if stopping else desk.timing.recovery_timeout
     desk.bound_at = desk.now + bound
-    desk.search = Search()
     ask_list(desk)
 
 
