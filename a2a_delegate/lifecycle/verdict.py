@@ -70,7 +70,7 @@ def task_ended(seen: Evidence, task: Task) -> DelegateResult:
     common = _common(seen, late=seen.cause is not None)
     ours = seen.ours.message_id
     # A purged task may end without the artifacts that it showed before.
-    whole = replace(task, artifacts=seen.artifacts)
+    whole = task if task.artifacts is seen.artifacts else replace(task, artifacts=seen.artifacts)
     if state is TaskState.COMPLETED:
         said = answer.text(whole, ours=ours)
         return Completed(output=said, data=answer.data(whole, ours=ours), **common)
