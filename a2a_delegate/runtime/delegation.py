@@ -56,6 +56,7 @@ class Delegation:
         self._task: OwnedTask | None = None
         self._scope_deadline = float("inf")
         self._result: DelegateResult | None = None
+        self._error_told = False
 
     def __repr__(self) -> str:
         """Show what is known, and no content."""
@@ -73,9 +74,10 @@ class Delegation:
         while not task.finished:
             await task.wait()
         if task.error is not None:
+            self._error_told = True
             raise task.error
         if self._result is None:
-            raise UsageError("the event loop ended before the delegation did")
+            raise UsageError("the event loop ended before the delegation had begun")
         return self._result
 
     def __aiter__(self) -> Self:
@@ -112,17 +114,27 @@ class Delegation:
             case StateSeen() | Progress() | ArtifactChunk():
                 self._updates.append(signal)
             case Settled(result):
-                self.handle = result.handle or self.handle
+                # Told also where the dispatch itself ends as cancelled and returns nothing.
+                self._result, self.handle = result, result.handle or self.handle
             case _:
                 return
         self._bell.ring()
 
     async def _begin(self) -> None:
+        if self._task is not None:
+            raise UsageError("this delegation has begun; call open_delegation for each one")
         self._scope_deadline = anyio.current_effective_deadline()
-        self._task = OwnedTask(self._run, self._bell.ring)
+        self._task = task = OwnedTask(self._run, self._bell.ring)
         patience = anyio.current_time() + _INTENT_PATIENCE
-        while not (self._intent_told or self._task.finished) and anyio.current_time() < patience:
-            await self._bell.wait(patience)
+        try:
+            while not (self._intent_told or task.finished) and anyio.current_time() < patience:
+                await self._bell.wait(patience)
+        except anyio.get_cancelled_exc_class():
+            # The block is never entered, so nobody else would stop it.
+            with anyio.CancelScope(shield=True):
+                await self._end()
+            raise
+        self._raise_untold()
 
     async def _end(self) -> None:
         task = self._started()
@@ -130,12 +142,20 @@ class Delegation:
             self._token.cancel("the block of the delegation was left")
         await task.join(lambda: None)
 
+    def _raise_untold(self) -> None:
+        """Raise what the dispatch raised, such as UsageError, unless it has been."""
+        task = self._started()
+        if task.error is not None and not self._error_told:
+            self._error_told = True
+            raise task.error
+
 
 class open_delegation:  # noqa: N801 - it is called like a function
     """Start a delegation and hand it out at once: `async with open_delegation(d, "...") as it:`.
 
     Leaving the block before the outcome cancels, at the peer too, bounded by the delegate's own
-    cleanup. Raises DelegateCapabilityMismatchError for a delegate that claims what it has not.
+    cleanup. Raises DelegateCapabilityMismatchError for a delegate that claims what it has not, and
+    on entering the UsageError of a request that the delegate refuses.
     """
 
     def __init__(self, delegate: Delegate, request: DelegateRequest | str) -> None:
@@ -156,3 +176,5 @@ class open_delegation:  # noqa: N801 - it is called like a function
     ) -> None:
         """Stop what still runs, and wait for its cleanup."""
         await self._delegation._end()  # noqa: SLF001 - one class in two halves
+        if kind is None:
+            self._delegation._raise_untold()  # noqa: SLF001 - as above
