@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
+import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -31,7 +31,7 @@ HEADERS: Mapping[str, str] = {
 
 
 def _fresh_id() -> str:
-    return uuid.uuid4().hex
+    return os.urandom(16).hex()
 
 
 def _now() -> datetime:
@@ -84,7 +84,7 @@ class JsonRpcBinding:
             body=envelope.request(request_id, words),
             auth=auth,
             # Only a send has a task that nobody knows yet.
-            scan=TaskIdScan(request_id=request_id).feed if sends else None,
+            scan=TaskIdScan(request_id=request_id) if sends else None,
         )
         carried = await self._carrier.carry(errand, exchange)
         if not isinstance(carried, Answer):

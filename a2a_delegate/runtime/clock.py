@@ -7,9 +7,8 @@ import uuid
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import anyio
-
 from a2a_delegate.model.frozen import dataclass
+from a2a_delegate.runtime.owner import loop_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +31,7 @@ class Clock:
     [0, 1), `new_id` a fresh UUID.
     """
 
-    now: Callable[[], float] = anyio.current_time
+    now: Callable[[], float] = loop_time
     utc: Callable[[], datetime] = _utc
     chance: Callable[[], float] = random.random
     new_id: Callable[[], str] = _new_id

@@ -27,6 +27,17 @@ def _on_trio() -> bool:
     return "trio" in sys.modules and sys.modules["trio"].lowlevel.in_trio_task() is True
 
 
+def loop_time() -> float:
+    """Return the time of the running loop's clock: `anyio.current_time` at a third of its cost."""
+    if _on_trio():
+        import trio
+
+        return trio.current_time()
+    import asyncio
+
+    return asyncio.get_running_loop().time()
+
+
 class Bell:
     """Wakes one task: rung from anywhere on the loop's thread, also from a loop callback."""
 
@@ -89,13 +100,12 @@ class OwnedTask:
     what is no Exception, such as SystemExit. Its owner hands that to the caller.
     """
 
-    __slots__ = ("_function", "_on_finish", "_scope", "_waiters", "error", "finished")
+    __slots__ = ("_on_finish", "_scope", "_waiters", "error", "finished")
 
     def __init__(
         self, function: Callable[[], Awaitable[None]], on_finish: Callable[[], None] | None = None
     ) -> None:
         """Start `function` at once; `on_finish` is called when it has ended, however."""
-        self._function = function
         self._on_finish = on_finish
         self._waiters: list[Bell] = []
         # Cancelled by its scope, on asyncio too: then what the function shields stays shielded.
@@ -105,24 +115,23 @@ class OwnedTask:
         if _on_trio():
             import trio
 
-            trio.lowlevel.spawn_system_task(self._run, context=contextvars.copy_context())
+            context = contextvars.copy_context()
+            trio.lowlevel.spawn_system_task(self._run, function, context=context)
         else:
             import asyncio
 
-            task = asyncio.get_running_loop().create_task(self._run())
-            # A task that the loop's end cancels before its first step never runs a line of it.
-            task.add_done_callback(lambda _: self._finish())
+            task = asyncio.get_running_loop().create_task(self._run(function))
             _running.add(task)
-            task.add_done_callback(_running.discard)
+            task.add_done_callback(self._has_ended)
 
     def cancel(self) -> None:
         """Ask the task to stop; it may take its time, or never do so."""
         self._scope.cancel()
 
-    async def _run(self) -> None:
+    async def _run(self, function: Callable[[], Awaitable[None]]) -> None:
         try:
             with self._scope:
-                await self._function()
+                await function()
         except anyio.get_cancelled_exc_class():
             # The end of an asyncio loop; on trio the scope has taken every cancellation. This
             # task is over, and its owner sees it.
@@ -132,12 +141,19 @@ class OwnedTask:
         finally:
             self._finish()
 
+    def _has_ended(self, task: asyncio.Task[None]) -> None:
+        _running.discard(task)
+        # A task that the loop's end cancels before its first step never runs a line of it.
+        self._finish()
+
     def _finish(self) -> None:
         if self.finished:
             return
         self.finished = True
-        if self._on_finish is not None:
-            self._on_finish()
+        # Called once; kept, it would tie the owner and the task into a cycle.
+        on_finish, self._on_finish = self._on_finish, None
+        if on_finish is not None:
+            on_finish()
         for waiter in self._waiters:
             waiter.ring()
 
