@@ -1,9 +1,10 @@
-"""Handles and answers: what leaves the process and comes back, and what a caller reads."""
+"""Outcomes and handles: what a caller reads, what is raised, and what comes back whole."""
 
 from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -13,10 +14,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from a2a_delegate import (
+    Attempt,
+    AttemptOutcome,
+    AuthRequired,
+    Cancelled,
+    CancelReceipt,
     Completed,
+    DelegateError,
+    DelegateResult,
+    DelegationCancelledError,
     DelegationHandle,
+    DelegationPausedError,
+    DelegationTimeoutError,
     Effect,
+    Failed,
+    InputRequired,
+    LostReplyError,
+    Message,
     OutputMismatchError,
+    Rejected,
+    Role,
+    Running,
+    TextPart,
+    TimedOut,
+    Unknown,
+    UnknownEffectError,
     UsageError,
 )
 
@@ -149,6 +171,87 @@ def test_an_answer_of_another_kind_says_what_is_wrong(
 def test_any_type_that_pydantic_knows_will_do() -> None:
     assert completed([1, 2]).parse(list[int]) == [1, 2]
     assert completed(output="7").parse(int) == 7
+
+
+QUESTION = Message("q", Role.AGENT, (TextPart("which city?"),))
+GONE = LostReplyError(method="send", phase="read")
+COMMON: Any = {"delegate_id": "research", "effect": Effect.RAN, "handle": HANDLE}
+
+
+@pytest.mark.parametrize(
+    ("result", "kind", "words"),
+    [
+        (Failed(error=GONE, **COMMON), LostReplyError, "failed: send left"),
+        (Rejected(error=GONE, **COMMON), LostReplyError, "rejected: send left"),
+        (
+            Cancelled(by="peer", receipt=CancelReceipt.REFUSED, **COMMON),
+            DelegationCancelledError,
+            "cancelled by the peer; cancel at the peer: refused",
+        ),
+        (
+            TimedOut(last_state="brewing\n", receipt=CancelReceipt.CONFIRMED, **COMMON),
+            DelegationTimeoutError,
+            "timed out while the task was brewing ; cancel at the peer: confirmed",
+        ),
+        (
+            InputRequired(question=QUESTION, **COMMON),
+            DelegationPausedError,
+            "the peer asks: which city?",
+        ),
+        (
+            AuthRequired(question=QUESTION, **COMMON),
+            DelegationPausedError,
+            "the peer needs credentials: which city?",
+        ),
+        (Running(last_state="working", **COMMON), DelegationPausedError, "the task goes on"),
+        (Unknown(cause=GONE, **COMMON), UnknownEffectError, "unknown: send left"),
+    ],
+)
+def test_what_is_no_answer_raises_and_explains_itself(
+    result: DelegateResult, kind: type[DelegateError], words: str
+) -> None:
+    with pytest.raises(kind) as raised:
+        result.raise_for_status()
+    assert getattr(raised.value, "result", result) is result
+    assert words in str(result)
+    told = result.explain().splitlines()
+    assert told[-2:] == [
+        str(result),
+        "effect: ran (the peer showed a task or a message of its own)",
+    ]
+    assert "message m-1, task not known" in told
+
+
+def test_an_explanation_tells_each_request_and_how_it_ended() -> None:
+    attempt = Attempt(
+        number=1,
+        operation="send",
+        started_at=SENT,
+        seconds=0.25,
+        http_status=503,
+        outcome=AttemptOutcome.REFUSED,
+        body_left=True,
+        version="1.0",
+    )
+    result = Unknown(cause=GONE, attempts=(attempt, replace(attempt, http_status=None)), **COMMON)
+    first, second, *_ = result.explain().splitlines()
+    assert first == ("12:30:15.123456  1. send (1.0): refused, HTTP 503, the body left, 0.250 s")
+    assert "refused, the body left" in second
+
+
+def test_only_what_never_started_is_safe_to_retry() -> None:
+    retried = [effect for effect in Effect if replace(completed(), effect=effect).safe_to_retry]
+    assert retried == [Effect.NOT_STARTED]
+
+
+def test_an_unknown_outcome_raises_from_its_cause() -> None:
+    with pytest.raises(UnknownEffectError) as raised:
+        Unknown(cause=GONE, **COMMON).raise_for_status()
+    assert raised.value.__cause__ is GONE
+
+
+def test_an_outcome_that_is_late_says_so() -> None:
+    assert "late: after a cancel or a deadline" in replace(completed(), late=True).explain()
 
 
 def test_a_handle_and_an_answer_are_pickled() -> None:

@@ -176,8 +176,12 @@ def test_what_the_package_offers_testers_needs_no_pytest() -> None:
     assert done.stdout.strip() == "False"
 
 
-def test_what_it_does_not_offer_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="'Nothing'"):
-        _ = a2a_delegate.testing.Nothing
+@pytest.mark.parametrize("name", ["Nothing", "delegate_suites"])
+def test_what_the_package_does_not_offer_is_an_attribute_error(name: str) -> None:
+    with pytest.raises(AttributeError, match=f"'{name}'"):
+        getattr(a2a_delegate.testing, name)
+
+
+def test_all_that_the_package_offers_is_there() -> None:
     assert set(a2a_delegate.testing.__all__) >= {"DelegateSuite", "DelegateUnderTest"}
     assert all(hasattr(a2a_delegate.testing, name) for name in a2a_delegate.testing.__all__)
