@@ -17,11 +17,12 @@ from a2a_delegate.lifecycle.operations import Lost, NotSent, Unreadable
 from a2a_delegate.model.frozen import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     import httpx
 
     from a2a_delegate.bindings.exchange import Exchange
+    from a2a_delegate.wire.cut_reply import TaskIdScan
 
 
 OPERATION_EXTENSION = "a2a_operation"
@@ -42,10 +43,10 @@ class Errand:
 
     name: str
     url: httpx.URL
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = field(repr=False)
     body: bytes | None = field(default=None, repr=False)
     auth: httpx.Auth | None = field(default=None, repr=False)
-    scan: Callable[[bytes], str | None] | None = None
+    scan: TaskIdScan | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ class Carrier:
         try:
             await read_body(response, received)
         except BaseException:
-            received.drop()
+            received.cut()
             await give_up(response)
             raise
         return Answer(response.status_code, response.headers, received.whole())

@@ -15,9 +15,10 @@ import anyio
 import httpx
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
 
     from a2a_delegate.bindings.exchange import Exchange
+    from a2a_delegate.wire.cut_reply import TaskIdScan
 
 _CLOSING_SECONDS = 1.0
 """How long a connection that is given up may take to close."""
@@ -33,15 +34,13 @@ class UnreadableBodyError(Exception):
 class Received:
     """The bytes of one reply, as they come.
 
-    `scan` is fed the pieces of an incomplete body and returns the id of a task as soon as it can;
-    None where no id matters. The exchange is told of it once.
+    `scan` is fed the pieces of an incomplete body and finds the id of a task; None where no id
+    matters. The exchange is told of it once, as soon as it is known.
     """
 
     __slots__ = ("_buffer", "_exchange", "_scan", "limit", "task_id")
 
-    def __init__(
-        self, exchange: Exchange, *, limit: int, scan: Callable[[bytes], str | None] | None = None
-    ) -> None:
+    def __init__(self, exchange: Exchange, *, limit: int, scan: TaskIdScan | None = None) -> None:
         self._exchange = exchange
         self._scan = scan
         self._buffer: bytes | bytearray = b""
@@ -63,9 +62,7 @@ class Received:
             self._buffer += kept
         self._exchange.see(kept)
         if self._scan is not None and self.task_id is None and not complete:
-            self.task_id = self._scan(kept)
-            if self.task_id is not None:
-                self._exchange.on_id(self.task_id)
+            self._show(self._scan.feed(kept))
         if len(chunk) > room:
             raise UnreadableBodyError(f"it is larger than {self.limit} bytes")
 
@@ -77,9 +74,19 @@ class Received:
         """Return the body, which has come to its end."""
         return bytes(self._buffer)
 
-    def drop(self) -> None:
-        """Let the bytes go: the traceback of what ended the reply would keep them."""
+    def cut(self) -> None:
+        """Take that no more will come, and keep nothing but the id that has been shown.
+
+        The bytes go: the traceback of what ended the reply would keep them.
+        """
         self._buffer = b""
+        if self._scan is not None and self.task_id is None:
+            self._show(self._scan.task_id)
+
+    def _show(self, task_id: str | None) -> None:
+        if task_id is not None:
+            self.task_id = task_id
+            self._exchange.on_id(task_id)
 
 
 async def read_body(response: httpx.Response, received: Received) -> None:

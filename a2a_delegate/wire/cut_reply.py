@@ -36,13 +36,16 @@ def task_id_in(partial: bytes, *, request_id: str) -> str | None:
     None for a reply whose envelope already shows another id than the request's, and for a direct
     message. Never raises.
     """
-    return TaskIdScan(request_id=request_id).feed(partial)
+    scan = TaskIdScan(request_id=request_id)
+    scan.feed(partial)
+    return scan.task_id
 
 
 class TaskIdScan:
     """Looks for the task's id while a reply arrives, piece by piece, each byte once.
 
-    Give `feed` every piece as it comes, and stop when it returns an id.
+    Give `feed` every piece as it comes, and stop when it returns an id. Where the reply is cut
+    before that, `task_id` says what it has shown.
     """
 
     def __init__(self, *, request_id: str) -> None:
@@ -57,7 +60,7 @@ class TaskIdScan:
 
     @property
     def task_id(self) -> str | None:
-        """The id, as far as the reply is known."""
+        """The id, as far as the reply is known; one under a foreign id never counts."""
         # An id of the envelope that is not a string is not ours either.
         if self._found.get(_ENVELOPE_ID, self._request_id) != self._request_id:
             return None
@@ -65,7 +68,11 @@ class TaskIdScan:
         return self._found.get(_WRAPPED_ID) or flat or None
 
     def feed(self, piece: bytes) -> str | None:
-        """Take the next piece of the body; return the id if it is known now. Never raises."""
+        """Take the next piece of the body; return the id if it is known now. Never raises.
+
+        It is not known while the reply may still turn out to be another one: it may show the task
+        before its own id.
+        """
         taken = piece[: self._room]
         self._room -= len(taken)
         self._unread += taken
@@ -85,7 +92,7 @@ class TaskIdScan:
             at = end
         del self._unread[:at]
         self._looked_at = max(0, self._looked_at - at)
-        return self.task_id
+        return self.task_id if _ENVELOPE_ID in self._found else None
 
     def _close_of(self, start: int) -> int | None:
         """Return where the string that begins at `start` ends; None if that is still to come."""

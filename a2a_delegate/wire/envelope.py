@@ -11,9 +11,10 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from a2a_delegate.errors import InvalidReplyError
-from a2a_delegate.lifecycle.operations import Fault, Unreadable
+from a2a_delegate.lifecycle.operations import Fault, OperationName, Unreadable
 from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.wire import fault_table
+from a2a_delegate.wire.cut_reply import task_id_in
 from a2a_delegate.wire.json_text import NotJSONError, kind_of, parse, write
 from a2a_delegate.wire.replies import task_id_of
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from a2a_delegate.lifecycle.operations import (
         MessageReply,
         Operation,
-        OperationName,
         TaskPage,
         TaskReply,
     )
@@ -85,7 +85,11 @@ def read(
     try:
         opened = _open(parse(body), request_id)
     except NotJSONError as problem:
-        opened = _Flaw(str(problem), said=_text_of(body))
+        # A server that counts characters for bytes announces less than it has, and so cuts its own
+        # reply.
+        sent = operation is OperationName.SEND
+        shown = task_id_in(body, request_id=request_id) if sent else None
+        opened = _Flaw(str(problem), said=_text_of(body), task_id=shown)
     if not isinstance(opened, _Flaw):
         error = opened.get("error")
         if not isinstance(error, dict):

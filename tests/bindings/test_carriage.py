@@ -31,7 +31,7 @@ WHOLE = b'{"jsonrpc":"2.0","id":"r-1","result":{"task":{"id":"task-7","status":{
 SHOWS_THE_ID = WHOLE[:60]
 
 
-def errand(url: str, *, scan: Callable[[bytes], str | None] | None = None) -> Errand:
+def errand(url: str, *, scan: TaskIdScan | None = None) -> Errand:
     return Errand(name="send", url=httpx.URL(url), headers={"X-Ours": "1"}, body=BODY, scan=scan)
 
 
@@ -40,7 +40,7 @@ async def carry(
 ) -> Carried:
     async with client or httpx.AsyncClient() as using:
         carrier = Carrier(using, max_reply_bytes=limit)
-        scan = TaskIdScan(request_id="r-1").feed
+        scan = TaskIdScan(request_id="r-1")
         with anyio.fail_after(5):
             return await carrier.carry(errand(url, scan=scan), exchange)
 
@@ -125,6 +125,25 @@ async def test_a_cut_reply_is_never_an_answer_and_shows_what_came() -> None:
     assert (exchange.body_left, exchange.http_status) == (True, 200)
 
 
+@pytest.mark.spec("BIND-11", "CARR-10")
+@pytest.mark.parametrize(
+    ("end", "ids"), [(b'},"id":"r-1"', ["task-7"]), (b'},"id":"r-2"', []), (b"", ["task-7"])]
+)
+async def test_a_reply_that_shows_a_task_before_its_own_id_counts_if_it_is_ours(
+    end: bytes, ids: list[str]
+) -> None:
+    async def talk(line: Line) -> None:
+        await line.hear()
+        await line.say(reply(b'{"jsonrpc":"2.0","result":{"task":{"id":"task-7",', length=1000))
+        await line.say(b'"status":{}}' + end)
+
+    seen: list[str] = []
+    async with peer(talk) as there:
+        carried = await carry(there.url, Exchange(on_id=seen.append))
+    assert isinstance(carried, Lost)
+    assert ([carried.task_id] if carried.task_id else []) == seen == ids
+
+
 @pytest.mark.spec("CARR-3")
 @pytest.mark.parametrize(
     "said", [b"", b"HTTP/1.1 200", b"HTTP/1.1 200 OK\r\nContent-Le", b"no HTTP at all\r\n\r\n"]
@@ -189,7 +208,7 @@ async def test_cancelled_within_a_reply_the_exchange_keeps_what_came() -> None:
     async with peer(talk) as there, httpx.AsyncClient() as client:
         with anyio.CancelScope() as scope:
             carrier = Carrier(client, max_reply_bytes=1000)
-            await carrier.carry(errand(there.url, scan=TaskIdScan(request_id="r-1").feed), exchange)
+            await carrier.carry(errand(there.url, scan=TaskIdScan(request_id="r-1")), exchange)
         assert scope.cancelled_caught
         with anyio.fail_after(5):
             while not closed:

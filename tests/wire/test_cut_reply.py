@@ -127,7 +127,9 @@ def test_pieces_tell_the_same_as_the_whole(
         length = lengths[turn % len(lengths)]
         told = scan.feed(body[at : at + length])
         at, turn = at + length, turn + 1
-        assert told == task_id_in(body[:at], request_id=OURS)
+        assert scan.task_id == task_id_in(body[:at], request_id=OURS)
+        assert told in {None, scan.task_id}
+    assert told == task_id_in(body, request_id=OURS)
 
 
 @given(replies())
@@ -230,12 +232,24 @@ def test_what_lies_beyond_the_bound_is_not_looked_for() -> None:
     assert task_id_in(with_id_at(MAX_SCANNED + 1), request_id=OURS) is None
     scan = TaskIdScan(request_id=OURS)
     scan.feed(b" " * MAX_SCANNED)
-    assert scan.feed(b'{"result":{"id":"t"') is None
+    assert scan.feed(b'{"id":"r1","result":{"id":"t"') is None
 
 
 def test_an_id_once_found_stays_while_the_reply_goes_on() -> None:
     scan = TaskIdScan(request_id=OURS)
     assert scan.task_id is None
-    assert scan.feed(b'{"result":{"id":"t"') == "t"
+    assert scan.feed(b'{"id":"r1","result":{"id":"t"') == "t"
     assert scan.feed(b',"status":{"state":"wor') == "t"
     assert scan.task_id == "t"
+
+
+@pytest.mark.spec("BIND-11", "WIRE-6")
+def test_an_id_is_not_told_while_the_reply_may_still_be_another_one() -> None:
+    scan = TaskIdScan(request_id=OURS)
+    assert scan.feed(b'{"result":{"id":"t"') is None
+    assert scan.task_id == "t"
+    assert scan.feed(b'},"id":"r1"') == "t"
+    foreign = TaskIdScan(request_id=OURS)
+    assert foreign.feed(b'{"result":{"id":"t"') is None
+    assert foreign.feed(b'},"id":"r2"}') is None
+    assert foreign.task_id is None

@@ -314,3 +314,29 @@ def test_no_json_makes_the_reader_raise(
         assert not isinstance(reply, RpcResult) or reply_id == "r1"
         if isinstance(reply, Unreadable):
             assert str(reply.error)
+
+
+@pytest.mark.spec("WIRE-6")
+def test_a_reply_that_its_own_length_cut_short_still_tells_the_tasks_id() -> None:
+    whole = json.dumps(envelope(result={"task": {**TASK, "metadata": {"é": "ü"}}})).encode()
+    for cut in (whole[:-2], whole[: whole.index(b'"status"')]):
+        unread = answer(cut)
+        assert isinstance(unread, Unreadable)
+        assert unread.task_id == "t"
+
+
+@pytest.mark.spec("BIND-11", "WIRE-6")
+def test_a_cut_reply_to_another_request_tells_no_id() -> None:
+    foreign = json.dumps({"jsonrpc": "2.0", "result": {"task": TASK}, "id": "r2"}).encode()
+    unread = answer(foreign[:-1])
+    assert isinstance(unread, Unreadable)
+    assert unread.task_id is None
+
+
+def test_only_of_a_send_the_id_matters() -> None:
+    cut = json.dumps(envelope(result=TASK)).encode()[:-1]
+    unread = read(
+        cut, request_id="r1", operation=OperationName.GET, status=200, headers={}, now=NOW
+    )
+    assert isinstance(unread, Unreadable)
+    assert unread.task_id is None
