@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, runtime_checkable
@@ -73,22 +73,20 @@ class DelegateRequest:
 
     def __post_init__(self) -> None:
         _check_text("prompt", self.prompt)
-        object.__setattr__(self, "parts", tuple(self.parts))
-        object.__setattr__(self, "accepted_output_modes", tuple(self.accepted_output_modes))
+        for name in ("parts", "accepted_output_modes"):
+            object.__setattr__(self, name, _checked_tuple(name, getattr(self, name)))
         if not (self.prompt or self.parts or self.arguments is not None):
             msg = "a request needs a prompt, parts or arguments"
             raise UsageError(msg)
         for part in self.parts:
             _check_part(part)
         for name in ("arguments", "metadata"):
-            value = getattr(self, name)
-            if value is not None:
-                canonical(dict(value))
+            _check_mapping(name, getattr(self, name))
         if self.context_id is not None:
+            _check_text("context_id", self.context_id)
             if not self.context_id:
                 msg = "context_id must not be empty; leave it out for a new conversation"
                 raise UsageError(msg)
-            _check_text("context_id", self.context_id)
         for mode in self.accepted_output_modes:
             _check_text("accepted_output_modes", mode)
         if self.timeout is not None and self.timeout is not INHERIT:
@@ -114,16 +112,51 @@ def _check_part(part: object) -> None:
     if isinstance(part, TextPart):
         _check_text("a text part", part.text)
     elif isinstance(part, DataPart):
-        canonical(part.data)
-    elif not isinstance(part, FilePart):
+        _check_json("the data of a part", part.data)
+    elif isinstance(part, FilePart):
+        content: object = part.content
+        if not isinstance(content, bytes | None):
+            msg = f"the content of a file is bytes; got {type(content).__name__}"
+            raise UsageError(msg)
+    else:
         msg = f"parts are TextPart, DataPart or FilePart; got {type(part).__name__}"
         raise UsageError(msg)
     for name in ("media_type", "filename", "url"):
         value = getattr(part, name, None)
         if value is not None:
             _check_text(name, value)
-    if part.metadata is not None:
-        canonical(dict(part.metadata))
+    _check_mapping("the metadata of a part", part.metadata)
+
+
+def _checked_tuple(name: str, value: object) -> tuple[object, ...]:
+    # A string is a tuple of its letters to Python, and a slip of the pen to us.
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        msg = f"{name} must be a tuple; got {value!r}"
+        raise UsageError(msg)
+    return tuple(value)
+
+
+def _check_mapping(name: str, value: object) -> None:
+    if isinstance(value, Mapping):
+        _check_json(name, dict(value))
+    elif value is not None:
+        msg = f"{name} must be a mapping; got {type(value).__name__}"
+        raise UsageError(msg)
+
+
+def _check_json(name: str, value: object) -> None:
+    canonical(value)
+    # Checked by name as well: a writer of JSON turns 1, None and True into names without a word.
+    rest = [value]
+    while rest:
+        one = rest.pop()
+        if isinstance(one, dict):
+            if not all(isinstance(key, str) for key in one):
+                msg = f"{name} is not a JSON value: the names in it must be strings"
+                raise UsageError(msg)
+            rest.extend(one.values())
+        elif isinstance(one, list | tuple):
+            rest.extend(one)
 
 
 @dataclass(frozen=True, slots=True)
