@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 _CLOSING_SECONDS = 1.0
 """How long a connection that is given up may take to close."""
 
+_IN_A_ROW = 64
+"""Pieces that are read before the event loop has its turn: one read of the network can hold ten
+thousand, and all of them come without waiting."""
+
 _LEFTOVERS = 20_000
 """Pieces that may be taken off a stream that is being given up: what one read can hold."""
 
@@ -107,9 +111,14 @@ async def read_body(response: httpx.Response, received: Received) -> None:
     length = int(announced) if announced.isdecimal() and len(announced) < 20 else -1  # noqa: PLR2004
     # The stream itself: of the generators that httpx has for it, each is one more to end early.
     chunks = aiter(_stream_of(response))
+    pieces = 0
     try:
         async for chunk in chunks:
             received.add(chunk, complete=received.size_with(chunk) == length)
+            pieces += 1
+            if not pieces % _IN_A_ROW:
+                # A cancellation waits for the stream's own next wait, which ends its generators.
+                await anyio.lowlevel.cancel_shielded_checkpoint()
     except UnreadableBodyError:
         await _let_go(chunks)
         raise
@@ -157,8 +166,10 @@ async def _let_go(chunks: AsyncIterator[bytes]) -> None:
     """
     with anyio.CancelScope() as scope, contextlib.suppress(Exception):
         scope.cancel()
-        for _ in range(_LEFTOVERS):
+        for piece in range(_LEFTOVERS):
             await anext(chunks)
+            if not piece % _IN_A_ROW:
+                await anyio.lowlevel.cancel_shielded_checkpoint()
         if isinstance(chunks, AsyncGenerator):
             await chunks.aclose()
 

@@ -11,6 +11,13 @@ from a2a_delegate.errors import UsageError
 MAX_DEPTH = 100
 """Levels of objects and arrays that a text may nest; real replies stay under 20."""
 
+MAX_VALUES = 1_000_000
+"""Values that a text may hold. Each costs up to a hundred times the bytes that it is spelled in,
+and nothing else happens on the event loop while they are read."""
+
+MAX_CONTAINERS = 200_000
+"""Objects and arrays among them, which cost most."""
+
 _MAX_DIGITS = 309
 """Digits of the largest double; a longer integer is no number to most of the world."""
 
@@ -28,7 +35,9 @@ class NotJSONError(ValueError):
 
 
 def parse(body: bytes) -> object:
-    """Read one JSON text: UTF-8, with or without a byte order mark, at most MAX_DEPTH deep.
+    """Read one JSON text: UTF-8, with or without a byte order mark.
+
+    It may be MAX_DEPTH deep, and hold MAX_VALUES values, MAX_CONTAINERS of them objects or arrays.
 
     A number that no double can hold, and the words NaN and Infinity which some servers send, come
     as strings: so ProtoJSON spells them, and a float that is not finite breaks whoever meets it
@@ -37,9 +46,7 @@ def parse(body: bytes) -> object:
     Raises NotJSONError for everything else.
     """
     body = body.removeprefix(_BOM)
-    if _deeper_than_allowed(body):
-        msg = f"JSON that nests deeper than {MAX_DEPTH} levels"
-        raise NotJSONError(msg)
+    _check_bounds(body)
     try:
         return _DECODER.decode(body.decode())
     except UnicodeDecodeError as problem:
@@ -75,13 +82,23 @@ def kind_of(value: object) -> str:
     return "an object" if isinstance(value, dict) else "a number"
 
 
-def _deeper_than_allowed(body: bytes) -> bool:
+def _check_bounds(body: bytes) -> None:
     # Counting is a hundred times cheaper than looking, and settles it for small replies. The
     # parser recurses in C, where the limit is the host's recursion limit: not a bound of ours.
-    if body.count(b"{") + body.count(b"[") <= MAX_DEPTH:
-        return False
-    brackets = re.sub(_STRING, b"", body).translate(None, _NO_BRACKETS)
-    return max(accumulate(map(_STEP.__getitem__, brackets)), default=0) > MAX_DEPTH
+    flat = body.count(b"{") + body.count(b"[") <= MAX_DEPTH
+    if flat and (len(body) <= MAX_VALUES or body.count(b",") < MAX_VALUES):
+        return
+    bare, strings = re.subn(_STRING, b"", body, count=2 * MAX_VALUES)
+    if strings == 2 * MAX_VALUES or bare.count(b",") >= MAX_VALUES:
+        msg = f"JSON of more than {MAX_VALUES} values"
+        raise NotJSONError(msg)
+    if bare.count(b"{") + bare.count(b"[") > MAX_CONTAINERS:
+        msg = f"JSON of more than {MAX_CONTAINERS} objects and arrays"
+        raise NotJSONError(msg)
+    brackets = bare.translate(None, _NO_BRACKETS)
+    if max(accumulate(map(_STEP.__getitem__, brackets)), default=0) > MAX_DEPTH:
+        msg = f"JSON that nests deeper than {MAX_DEPTH} levels"
+        raise NotJSONError(msg)
 
 
 def _integer(digits: str) -> int | str:

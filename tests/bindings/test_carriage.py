@@ -470,6 +470,36 @@ async def test_a_stream_without_an_end_that_never_waits_is_given_up_too() -> Non
     assert stream.closed
 
 
+@pytest.mark.spec("CARR-8")
+async def test_a_reply_in_many_pieces_leaves_others_their_turn() -> None:
+    class Crumbs(httpx.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            for _ in range(10_000):
+                yield b" "
+
+    class Crumbling(httpx.AsyncBaseTransport):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            await request.aread()
+            return httpx.Response(200, stream=Crumbs())
+
+    turns = 0
+
+    async def take_turns() -> None:
+        nonlocal turns
+        while True:
+            await anyio.lowlevel.checkpoint()
+            turns += 1
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(take_turns)
+        client = httpx.AsyncClient(transport=Crumbling())
+        carried = await carry("http://h.example/", Exchange(), client=client)
+        group.cancel_scope.cancel()
+    assert isinstance(carried, Answer)
+    assert len(carried.body) == 10_000
+    assert turns >= 100
+
+
 async def test_a_body_that_a_hook_has_read_is_taken_from_there() -> None:
     async def talk(line: Line) -> None:
         await line.hear()

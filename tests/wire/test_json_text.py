@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from a2a_delegate.errors import UsageError
-from a2a_delegate.wire.json_text import MAX_DEPTH, NotJSONError, kind_of, parse, write
+from a2a_delegate.wire.json_text import (
+    MAX_CONTAINERS,
+    MAX_DEPTH,
+    MAX_VALUES,
+    NotJSONError,
+    kind_of,
+    parse,
+    write,
+)
 from tests.wire.json_values import json_values
 
 
@@ -104,6 +112,41 @@ def test_depth_is_bounded_exactly(opening: str, closing: str) -> None:
 def test_brackets_within_strings_are_no_depth() -> None:
     text = '[{"\\"' * 200 + "\\"
     assert parse(json.dumps({"a": text, "b": [{}] * 200}).encode()) == {"a": text, "b": [{}] * 200}
+
+
+def array_of(count: int, value: bytes) -> bytes:
+    return b"[" + b",".join([value] * count) + b"]"
+
+
+@pytest.mark.parametrize("value", [b"1", b'""', b'"a,b,[{"', b'"\\""'])
+@pytest.mark.spec("WIRE-4")
+def test_the_number_of_values_is_bounded_exactly(value: bytes) -> None:
+    parse(array_of(MAX_VALUES, value))
+    with pytest.raises(NotJSONError, match=f"more than {MAX_VALUES} values"):
+        parse(array_of(MAX_VALUES + 1, value))
+
+
+@pytest.mark.spec("WIRE-4")
+def test_the_number_of_objects_and_arrays_is_bounded_exactly() -> None:
+    parse(array_of(MAX_CONTAINERS - 1, b"{}"))
+    with pytest.raises(NotJSONError, match=f"more than {MAX_CONTAINERS} objects and arrays"):
+        parse(array_of(MAX_CONTAINERS, b"{}"))
+
+
+@pytest.mark.spec("WIRE-4")
+def test_what_stands_within_a_text_is_no_value() -> None:
+    text = ",[{" * MAX_VALUES
+    assert parse(json.dumps([text]).encode()) == [text]
+
+
+@pytest.mark.parametrize("value", [b"{}", b'""', b'{"":1}', b"[" * 9 + b"]" * 9])
+def test_a_reply_that_is_refused_for_its_size_costs_little(value: bytes) -> None:
+    body = array_of(32 * 1024 * 1024 // (len(value) + 1), value)
+    started = time.process_time()
+    with pytest.raises(NotJSONError, match="more than"):
+        parse(body)
+    # To read it takes half a minute.
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize("hostile", [b'"' + b'\\"' * 400_000, b'\\"' * 400_000, b'"' * 800_000])
