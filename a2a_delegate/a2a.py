@@ -19,6 +19,7 @@ from a2a_delegate.delegate import (
     DelegateCapabilities,
     DelegateRequest,
     DispatchOnly,
+    as_request,
     check_seconds,
 )
 from a2a_delegate.errors import A2ARequestError, DelegateError, UsageError
@@ -94,11 +95,13 @@ class A2ADelegateConfig:
         if self.poll_interval_max < self.poll_interval:
             raise UsageError("poll_interval_max must not be less than poll_interval")
         for name in ("client_context_ids", "allow_downgrade"):
-            _check_choice(name, getattr(self, name), (True, False))
-        _check_choice("watch", self.watch, ("auto", "poll"))
+            _check_flag(name, getattr(self, name))
+        if self.watch not in ("auto", "poll"):  # noqa: PLR6201 - it may be unhashable
+            raise UsageError(f"watch must be 'auto' or 'poll'; got {self.watch!r}")
         _check_bytes("max_reply_bytes", self.max_reply_bytes)
-        _check_texts("allowed_origins", self.allowed_origins)
-        object.__setattr__(self, "allowed_origins", tuple(self.allowed_origins))
+        origins = _checked_texts("allowed_origins", self.allowed_origins)
+        BoundOrigins(None, origins)
+        object.__setattr__(self, "allowed_origins", origins)
 
     @property
     def timing(self) -> Timing:
@@ -106,10 +109,10 @@ class A2ADelegateConfig:
         return Timing(**{field.name: getattr(self, field.name) for field in fields(Timing)})
 
 
-def _check_choice(name: str, value: object, choices: tuple[object, ...]) -> None:
+def _check_flag(name: str, value: object) -> None:
     # 1 is True to Python, and a typing mistake to us.
-    if not any(value is choice or (value == choice and value != 1) for choice in choices):
-        raise UsageError(f"{name} must be one of {choices}; got {value!r}")
+    if not isinstance(value, bool):
+        raise UsageError(f"{name} must be True or False; got {value!r}")
 
 
 def _check_bytes(name: str, value: object) -> None:
@@ -117,9 +120,12 @@ def _check_bytes(name: str, value: object) -> None:
         raise UsageError(f"{name} must be a whole number of bytes, 1 or more; got {value!r}")
 
 
-def _check_texts(name: str, value: object) -> None:
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise UsageError(f"{name} must be a tuple of strings; got {value!r}")
+def _checked_texts(name: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, str) and isinstance(value, Iterable):
+        texts = tuple(value)
+        if all(isinstance(text, str) for text in texts):
+            return texts
+    raise UsageError(f"{name} must be a tuple of strings; got {value!r}")
 
 
 class A2ADelegate(DispatchOnly):
@@ -195,7 +201,7 @@ class A2ADelegate(DispatchOnly):
         observer: Observer | None = None,
     ) -> DelegateResult:
         """Hand the work over and wait for the outcome; see `Delegate.dispatch`."""
-        asked = DelegateRequest(request) if isinstance(request, str) else request
+        asked = as_request(request)
         self._check(asked)
         await anyio.lowlevel.checkpoint_if_cancelled()
         timeout = self.config.timeout if asked.timeout is INHERIT else asked.timeout

@@ -98,6 +98,17 @@ class DelegateRequest:
         return (TextPart(self.prompt), *self.parts) if self.prompt else self.parts
 
 
+def as_request(request: DelegateRequest | str) -> DelegateRequest:
+    """Return the request that a call means; text is a prompt. Raises UsageError for other types."""
+    if isinstance(request, str):
+        return DelegateRequest(request)
+    asked: object = request
+    if not isinstance(asked, DelegateRequest):
+        msg = f"a request is a DelegateRequest or text; got {type(asked).__name__}"
+        raise UsageError(msg)
+    return asked
+
+
 def _check_text(name: str, value: object) -> None:
     try:
         text = isinstance(value, str) and value.encode() is not None

@@ -11,6 +11,7 @@ from a2a_delegate.delegate import (
     DelegateCapabilities,
     DelegateRequest,
     DispatchOnly,
+    as_request,
     check_seconds,
 )
 from a2a_delegate.errors import UsageError
@@ -104,7 +105,7 @@ class FunctionDelegate(DispatchOnly):
         observer: Observer | None = None,
     ) -> DelegateResult:
         """Call the function and wait for the outcome; see `Delegate.dispatch`."""
-        asked = DelegateRequest(request) if isinstance(request, str) else request
+        asked = as_request(request)
         await anyio.lowlevel.checkpoint_if_cancelled()
         work = _Work(self._function, asked, self._clock.new_id())
         driver = Driver(

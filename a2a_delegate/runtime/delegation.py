@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 
 import anyio
 
-from a2a_delegate.delegate import CancelToken, DelegateRequest, check_capabilities
+from a2a_delegate.delegate import CancelToken, as_request, check_capabilities
 from a2a_delegate.errors import UsageError
 from a2a_delegate.runtime.owner import Bell, OwnedTask
 from a2a_delegate.signals import (
@@ -25,7 +25,7 @@ from a2a_delegate.signals import (
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from a2a_delegate.delegate import Delegate
+    from a2a_delegate.delegate import Delegate, DelegateRequest
     from a2a_delegate.outcome import DelegateResult, DelegationHandle
 
 Update: TypeAlias = StateSeen | Progress | ArtifactChunk
@@ -160,8 +160,7 @@ class open_delegation:  # noqa: N801 - it is called like a function
 
     def __init__(self, delegate: Delegate, request: DelegateRequest | str) -> None:
         check_capabilities(delegate)
-        asked = DelegateRequest(request) if isinstance(request, str) else request
-        self._delegation = Delegation(delegate, asked)
+        self._delegation = Delegation(delegate, as_request(request))
 
     async def __aenter__(self) -> Delegation:
         """Start it; the handle is there when this returns."""
