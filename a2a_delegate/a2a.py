@@ -96,7 +96,7 @@ class A2ADelegateConfig:
             raise UsageError("poll_interval_max must not be less than poll_interval")
         for name in ("client_context_ids", "allow_downgrade"):
             _check_flag(name, getattr(self, name))
-        if self.watch not in ("auto", "poll"):  # noqa: PLR6201 - it may be unhashable
+        if self.watch not in ("auto", "poll"):
             raise UsageError(f"watch must be 'auto' or 'poll'; got {self.watch!r}")
         _check_bytes("max_reply_bytes", self.max_reply_bytes)
         origins = _checked_texts("allowed_origins", self.allowed_origins)
