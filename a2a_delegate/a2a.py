@@ -251,10 +251,9 @@ class A2ADelegate(DispatchOnly):
     # -- the card --------------------------------------------------------------------------------
 
     def _agree(self, card: AgentCard) -> tuple[Agreement, Peer]:
-        allowed = self.config.allowed_origins
-        # A card made by hand was not found anywhere: what it names first is what the caller typed.
-        typed = card.source or (card.interfaces[0].url if card.interfaces else None)
-        origins = BoundOrigins(typed, allowed)
+        # A card made by hand was not found anywhere: the interface that is chosen was typed.
+        typed = card.source or agree(card, is_bound=_is_typed).interface.url
+        origins = BoundOrigins(typed, self.config.allowed_origins)
         agreement = agree(card, is_bound=origins.check)
         binding = JsonRpcBinding(self._client, max_reply_bytes=self.config.max_reply_bytes)
         peer = Peer(
@@ -348,6 +347,10 @@ class A2ADelegate(DispatchOnly):
             by_context=lists and self._keeps_contexts and named.message.context_id is not None,
             without_context=None if named is bare else bare,
         )
+
+
+def _is_typed(_: str) -> None:
+    """Bind every address: the caller wrote them all."""
 
 
 def _doubts_card(error: A2ARequestError) -> bool:
