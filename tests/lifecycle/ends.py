@@ -1,0 +1,151 @@
+"""What must be true of every end: the verdict tables of the design, said once more from outside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from a2a_delegate.outcome import (
+    AuthRequired,
+    Cancelled,
+    Completed,
+    Effect,
+    Failed,
+    InputRequired,
+    Rejected,
+    TimedOut,
+    Unknown,
+)
+from tests.lifecycle.ledger import CANCELED, latest
+from tests.lifecycle.replies import ANSWER, ASKS, ENDS, QUESTION, TASK, TROUBLE
+
+if TYPE_CHECKING:
+    from a2a_delegate.outcome import DelegateResult
+    from tests.lifecycle.world import World
+
+PROOFS: Final = {"refused", "busy", "busy, later", "version refused", "context refused"}
+
+
+class Verdict(NamedTuple):
+    """What an outcome must say."""
+
+    status: str
+    effect: Effect
+    late: bool = False
+    by: str = ""
+    receipt: str = ""
+
+
+def check_end(world: World, result: DelegateResult, label: str) -> None:
+    """Compare an outcome with the truth, and with what the tables of the design make of it."""
+    ledger = world.ledger
+    expected = expected_verdict(world, label)
+    told = Verdict(
+        result.status,
+        result.effect,
+        result.late,
+        result.by if isinstance(result, Cancelled) else "",
+        str(result.receipt) if isinstance(result, (Cancelled, TimedOut)) else "",
+    )
+    assert told == expected, f"{told} instead of {expected}"
+    _check_effect(world, result, label)
+    _check_content(world, result, label)
+    in_process = world.setup.plan.in_process
+    assert (result.handle is None) == (in_process or not ledger.ever_left)
+    if result.handle is not None:
+        assert result.handle.task_id == (TASK if ledger.id_told else None)
+    assert len(result.attempts) == min(ledger.ended, 64) or label == "returned"
+    if ledger.cause and not ledger.stalled:
+        assert world.now <= latest(world), "law 5: cleanup took too long"
+    ledger.first_end = label if label in ENDS else ""
+    if label == "canceled, a lie":
+        ledger.first_end = "canceled"
+
+
+def _check_effect(world: World, result: DelegateResult, label: str) -> None:
+    """No lie: what is said of the run agrees with what became of the body."""
+    fate = world.fate.name
+    if result.effect is Effect.NOT_STARTED:
+        refused = label == "rejected" and not world.ledger.began_shown
+        assert refused or fate in {"KEPT", "REFUSED"}, "not-started, and it may have run"
+    if result.effect is Effect.RAN:
+        assert fate in {"RAN", "ANSWERED"}, "ran, and nothing shows it"
+
+
+def _check_content(world: World, result: DelegateResult, label: str) -> None:
+    ledger = world.ledger
+    if isinstance(result, Completed):
+        assert label == "returned" or world.state == "completed" or world.fate.name == "ANSWERED"
+        assert result.output == ("made here" if label == "returned" else ANSWER)
+    elif isinstance(result, (InputRequired, AuthRequired)):
+        assert world.state == result.status
+        assert str(result.question) == QUESTION
+    elif isinstance(result, (Failed, Rejected)) and label in ENDS:
+        assert TROUBLE in str(result.error)
+    elif isinstance(result, TimedOut):
+        unseen = "working" if world.setup.plan.in_process else "unknown"
+        assert result.last_state == (ledger.state_before_cancel or unseen)
+    elif isinstance(result, Unknown):
+        # Only a reply to the send is evidence; what came of it is kept.
+        came = {"lost": b'{"res', "unreadable": b"<html>"}
+        assert result.evidence == came.get(ledger.send_end.partition(",")[0], b"")
+
+
+def expected_verdict(world: World, label: str) -> Verdict:
+    """Say what the outcome must be if the machine settles now, by the model's own memory."""
+    ledger = world.ledger
+    late = bool(ledger.cause)
+    ours = ledger.cancelled
+    if label in {"message", "returned", "completed"}:
+        verdict = Verdict("completed", Effect.RAN, late)
+    elif label == "failed":
+        verdict = Verdict("failed", Effect.RAN, late)
+    elif label == "rejected":
+        effect = Effect.RAN if ledger.began_shown else Effect.NOT_STARTED
+        verdict = Verdict("rejected", effect, late)
+    elif label in CANCELED and not ours:
+        verdict = Verdict("cancelled", Effect.RAN, late, "peer", "not-needed")
+    elif label in ASKS and not late and not ours:
+        verdict = Verdict(label, Effect.RAN)
+    elif ledger.id_told:
+        verdict = _stopped(world, label)
+    else:
+        verdict = _without_id(world)
+    return verdict
+
+
+def _stopped(world: World, label: str) -> Verdict:
+    ledger = world.ledger
+    assert ledger.cancelled, "the peer was not told that nobody waits"
+    confirmed = label in CANCELED
+    receipt = "confirmed" if confirmed else ledger.receipt or "unreached"
+    if label and receipt in {"refused", "unreached"}:
+        assert ledger.looked, "the peer was not asked after it answered the cancel"
+    if ledger.gone:
+        return Verdict("unknown", Effect.RAN)
+    if ledger.cause == "deadline":
+        return Verdict("timed-out", Effect.RAN, receipt=receipt)
+    return Verdict("cancelled", Effect.RAN, by="caller", receipt=receipt)
+
+
+def _without_id(world: World) -> Verdict:
+    ledger = world.ledger
+    kept = world.fate.name in {"KEPT", "REFUSED"}
+    effect = Effect.NOT_STARTED if kept else Effect.MAY_HAVE_RUN
+    if not kept and world.setup.plan.route.looks_up and not _fallen_back(world):
+        assert ledger.rounds, "the peer was not asked"
+    if ledger.cause == "caller":
+        receipt = "not-needed" if kept else "unreached"
+        return Verdict("cancelled", effect, by="caller", receipt=receipt)
+    if not ledger.cause and ledger.send_end == "not-sent":
+        assert ledger.sends >= 3, "the peer was given up too soon"
+    if len(ledger.found) > 1:
+        return Verdict("unknown", effect)
+    if ledger.send_end in PROOFS and kept:
+        return Verdict("rejected", effect, ledger.send_end_late)
+    if ledger.send_end == "error":
+        return Verdict("failed", effect, ledger.send_end_late)
+    return Verdict("failed" if kept else "unknown", effect)
+
+
+def _fallen_back(world: World) -> bool:
+    return world.ledger.sends > 1 and world.setup.plan.fallback is not None

@@ -1,0 +1,114 @@
+"""What the model remembers of one delegation, to judge it by; it asks the machine nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from a2a_delegate.lifecycle.operations import OperationName
+from tests.lifecycle.replies import ASKS, ENDS, RETRY_AFTER, TASK
+
+if TYPE_CHECKING:
+    from a2a_delegate.outcome import DelegateResult
+    from tests.lifecycle.world import Flight, World
+
+SEND, GET, LIST, CANCEL = OperationName
+MOMENT: Final = 1e-6
+"""Seconds that adding up times may be off by."""
+STATES_OF_OURS: Final = ENDS | ASKS | {"submitted", "working", "pondering"}
+CANCELED: Final = frozenset({"canceled", "canceled, a lie"})
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What the model remembers of one delegation, to judge it by."""
+
+    cause: str = ""
+    cause_at: float = 0.0
+    intent_told: bool = False
+    ever_left: bool = False
+    id_told: bool = False
+    id_signalled: bool = False
+    sends: int = 0
+    unsent: int = 0
+    downgraded: bool = False
+    context_dropped: bool = False
+    performed: int = 0
+    ended: int = 0
+    rounds: int = 0
+    pages: int = 0
+    rounds_after_cause: int = 0
+    page_token: str = ""
+    found: frozenset[str] = frozenset()
+    last_get: float | None = None
+    asked_until: float = 0.0
+    refused_gets: int = 0
+    gone: bool = False
+    cancelled: bool = False
+    receipt: str = ""
+    looks_after: int = 0
+    """The last request that was made before the peer answered the cancel."""
+    looked: bool = False
+    """A get that went out after that has ended."""
+    state_shown: str = ""
+    state_before_cancel: str = ""
+    began_shown: bool = False
+    send_end: str = ""
+    send_end_late: bool = False
+    first_end: str = ""
+    stalled: bool = False
+    """The loop was held up; no bound holds any more, and everything else does."""
+    result: DelegateResult | None = None
+
+
+def note_cause(world: World, by: str) -> None:
+    """Law 3: the first cause latches."""
+    if not world.ledger.cause and world.ledger.result is None:
+        world.ledger.cause, world.ledger.cause_at = by, world.now
+
+
+def note_id(world: World) -> None:
+    world.ledger.id_told = True
+
+
+def note_end(world: World, flight: Flight, label: str) -> None:
+    ledger = world.ledger
+    if ledger.result is not None:
+        return
+    ledger.ended += 1
+    if label in STATES_OF_OURS:
+        ledger.id_told = True
+        ledger.state_shown = label
+        ledger.began_shown = ledger.began_shown or label not in {"submitted", "rejected"}
+    if flight.name is SEND:
+        ledger.id_told = ledger.id_told or label in {"lost, id shown", "unreadable, id shown"}
+        ledger.send_end, ledger.send_end_late = label, bool(ledger.cause)
+        ledger.unsent += label == "not-sent"
+        ledger.asked_until = world.now + RETRY_AFTER if label == "busy, later" else 0.0
+    elif flight.name is GET:
+        _note_get(ledger, flight, label, world.now)
+    elif flight.name is LIST and not flight.let_go:
+        ledger.found |= {TASK} if "ours" in label or "two" in label else set()
+        ledger.found |= {"task-2"} if "two" in label else set()
+        ledger.page_token = "next" if "more" in label else ""
+    elif flight.name is CANCEL and not flight.let_go:
+        receipts = {"not cancelable": "refused", "gone": "refused"}
+        taken = "requested" if label in STATES_OF_OURS else "unreached"
+        ledger.receipt, ledger.looks_after = receipts.get(label, taken), ledger.performed
+
+
+def _note_get(ledger: Ledger, flight: Flight, label: str, now: float) -> None:
+    if label in STATES_OF_OURS:
+        ledger.refused_gets, ledger.asked_until = 0, 0.0
+    elif not flight.let_go:
+        ledger.refused_gets = ledger.refused_gets + 1 if label == "gone" else 0
+        ledger.asked_until = now + RETRY_AFTER if label == "error, later" else 0.0
+    if ledger.receipt and flight.number > ledger.looks_after:
+        ledger.looked = True
+
+
+def latest(world: World) -> float:
+    """Return when a delegation with a cause has settled; the transport gets `release` after it."""
+    timing = world.setup.plan.timing
+    bound = timing.recovery_grace + 2 * timing.cancel_grace - timing.release
+    return world.ledger.cause_at + bound + MOMENT
