@@ -1,0 +1,196 @@
+"""All interleavings of peer, network, caller, deadline and clock, each end compared with the truth.
+
+What is checked at every command, in every state and at every end stands in `judge`. The depths
+below are those that specs/laws.md states.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from a2a_delegate.lifecycle.steps import cancel_peer, get_now, nothing, send, settle_without_answer
+from a2a_delegate.lifecycle.table import TABLE, Event, Phase, Rule
+from tests.lifecycle.explorer import CELLS, BrokenLawError, Cell, Report, explore, recording
+from tests.lifecycle.world import setup
+
+if TYPE_CHECKING:
+    from a2a_delegate.lifecycle.table import Cells
+
+DEADLINES = (None, 0.0, 0.1, 1.1, 2.6, 40.0)
+"""None, passed before the start, and later: at each depth one of them falls in each phase."""
+KINDS = ("plain", "lists", "falls back", "here")
+
+ALL_MOVES = 5
+"""Moves of every interleaving in which everything can happen at every step."""
+LONGER = {
+    "recovery": (8, ("lists", 1.1)),
+    "repeats": (10, ("falls back", 2.6)),
+    "a task that is gone": (10, ("plain", None)),
+}
+"""Longer interleavings, of fewer words: how many moves, and in which setup."""
+WORDS = {
+    "recovery": """lost | lost, id shown | page, none | page, ours | page, two and more | page, more
+        | no list | working | completed | canceled | not cancelable | error, later""",
+    "repeats": "not-sent | busy, later | version refused | context refused | working | completed",
+    "a task that is gone": "lost, id shown | gone | error, later | working | canceled | lost",
+}
+"""All that peer and network can say there."""
+
+
+@dataclass(slots=True)
+class Exploration:
+    """What was gone through, by setup, and the rules that were followed on the way."""
+
+    reports: dict[str, Report] = field(default_factory=dict)
+    fired: set[Cell] = field(default_factory=set)
+
+    @property
+    def total(self) -> Report:
+        return Report.total(self.reports.values())
+
+    def everything(self, kind: str, deadline: float | None, depth: int) -> None:
+        whole = replace(setup(kind, deadline), table=recording(self.fired), stalls=True)
+        self.reports[f"everything: {whole.name}"] = explore(whole, depth)
+
+    def longer(self, name: str, *, further: int = 0) -> None:
+        depth, (kind, deadline) = LONGER[name]
+        few = replace(
+            setup(kind, deadline),
+            table=recording(self.fired),
+            labels=frozenset(map(str.strip, WORDS[name].split("|"))),
+        )
+        self.reports[name] = explore(few, depth + further)
+
+
+@pytest.fixture(scope="module")
+def explored() -> Exploration:
+    exploration = Exploration()
+    for kind in KINDS:
+        for deadline in DEADLINES:
+            exploration.everything(kind, deadline, ALL_MOVES)
+    for name in LONGER:
+        exploration.longer(name)
+    return exploration
+
+
+def tell(capsys: pytest.CaptureFixture[str], total: Report) -> None:
+    """Say how much was gone through; the note of a work item tells it too."""
+    with capsys.disabled():
+        sys.stdout.write(f"{total}\n")
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.spec("LAW-1", "LAW-2", "LAW-3", "LAW-4", "LAW-5", "LAW-7", "LAW-11", "LAW-12")
+def test_every_law_holds_in_all_interleavings(
+    explored: Exploration, capsys: pytest.CaptureFixture[str]
+) -> None:
+    total = explored.total
+    tell(capsys, total)
+    assert total.steps > 140_000
+    assert total.ends > 50_000
+    assert total.interleavings > 2_000_000
+
+
+@pytest.mark.timeout(300)
+def test_the_figures_of_the_specification_are_these(
+    explored: Exploration, pytestconfig: pytest.Config
+) -> None:
+    total = explored.total
+    page = (pytestconfig.rootpath / "specs" / "laws.md").read_text(encoding="utf-8")
+    figures = f"{total.states:,} states that differ, {total.steps:,} steps and {total.ends:,} ends"
+    assert figures in " ".join(page.split()), "write them into specs/laws.md"
+
+
+@pytest.mark.timeout(300)
+def test_every_setup_was_gone_through(explored: Exploration) -> None:
+    assert len(explored.reports) == len(KINDS) * len(DEADLINES) + len(LONGER)
+    passed = {name for name, report in explored.reports.items() if report.closed}
+    # Where the deadline has passed before the start nothing is sent, and nothing is left to try.
+    assert passed == {f"everything: {kind}, deadline 0.0" for kind in KINDS}
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.spec("LAW-13")
+def test_every_rule_of_the_table_is_followed_somewhere(explored: Exploration) -> None:
+    assert explored.fired == CELLS
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("deadline", DEADLINES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_law_holds_in_longer_interleavings(
+    kind: str, deadline: float | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exploration = Exploration()
+    exploration.everything(kind, deadline, ALL_MOVES + 2)
+    tell(capsys, exploration.total)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", LONGER)
+def test_every_law_holds_in_the_longest_interleavings(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exploration = Exploration()
+    exploration.longer(name, further=2)
+    tell(capsys, exploration.total)
+
+
+# -- the judge can say no ----------------------------------------------------------------------
+
+
+def mended(phase: Phase, event: Event, *rules: Rule) -> dict[Phase, Cells]:
+    """Return the table with one cell replaced, to break a law."""
+    return {**TABLE, phase: {**TABLE[phase], event: rules}}
+
+
+def without(phase: Phase, event: Event) -> dict[Phase, Cells]:
+    cells = {one: rules for one, rules in TABLE[phase].items() if one is not event}
+    return {**TABLE, phase: cells}
+
+
+_P, _E = Phase, Event
+_LEAVE = Rule(_P.SETTLED, settle_without_answer)
+_SEND = Rule(_P.SENDING, send)
+
+
+@pytest.mark.parametrize(
+    ("law", "table"),
+    [
+        ("a second run", mended(_P.SENDING, _E.LOST, _SEND)),
+        ("a second run", mended(_P.SENDING, _E.FAULT, _SEND)),
+        ("a second run", mended(_P.SENDING, _E.UNREADABLE, _SEND)),
+        ("law 2", without(_P.STOPPING, _E.ENDED)),
+        ("law 2", without(_P.HOLDING, _E.MESSAGE)),
+        ("law 2", without(_P.RELEASING, _E.ENDED)),
+        ("law 2", without(_P.LOOKING_UP, _E.ENDED)),
+        ("law 2", without(_P.FOLLOWING, _E.ENDED)),
+        ("a question", without(_P.FOLLOWING, _E.PAUSED)),
+        ("a dead end", without(_P.FOLLOWING, _E.TIMER)),
+        ("a dead end", without(_P.SENDING, _E.FAULT)),
+        ("a dead end", without(_P.PREPARED, _E.TIMER)),
+        ("has no bound", without(_P.STOPPING, _E.BOUND)),
+        ("has no bound", without(_P.HOLDING, _E.BOUND)),
+        ("has no bound", without(_P.SENDING, _E.CANCEL)),
+        ("has no bound", without(_P.SENDING, _E.DEADLINE)),
+        ("begun after the cause", mended(_P.PREPARED, _E.START, _SEND)),
+        ("not told that nobody waits", mended(_P.FOLLOWING, _E.CANCEL, _LEAVE)),
+        ("one cancel", mended(_P.STOPPING, _E.CANCEL_FAILED, Rule(_P.STOPPING, cancel_peer))),
+        ("10 ms between gets", mended(_P.FOLLOWING, _E.GET_FAILED, Rule(_P.FOLLOWING, get_now))),
+        ("was not asked", mended(_P.SENDING, _E.FAULT, _LEAVE)),
+        ("given up too soon", mended(_P.SENDING, _E.NOT_SENT, _LEAVE)),
+        ("another end is told", mended(_P.SETTLED, _E.ENDED, Rule(_P.SETTLED, nothing))),
+    ],
+)  # fmt: skip
+def test_a_table_that_breaks_a_law_is_found(law: str, table: dict[Phase, Cells]) -> None:
+    def explore_both() -> None:
+        for kind in ("lists", "plain"):
+            for deadline in (1.1, None):
+                explore(replace(setup(kind, deadline), table=table), ALL_MOVES)
+
+    with pytest.raises(BrokenLawError, match=law):
+        explore_both()
