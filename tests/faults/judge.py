@@ -1,0 +1,442 @@
+"""The one judge of every case: what was said is compared with what was true.
+
+Each rule yields a sentence for every way in which a record breaks it. The truth is that of the peer
+(what ran, how it ended), of the wire (what left, what came) and of the clock; nothing here asks the
+delegate what it believes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+import trio
+
+from a2a_delegate import (
+    A2ARequestError,
+    AuthRequired,
+    Cancelled,
+    CancelReceipt,
+    CancelSent,
+    Completed,
+    DelegateError,
+    Effect,
+    EvidenceFailed,
+    Failed,
+    IdKnown,
+    InputRequired,
+    Intent,
+    PeerUnreachableError,
+    Rejected,
+    Running,
+    Settled,
+    TaskFailedError,
+    TimedOut,
+    TransportStuck,
+    Unknown,
+)
+from a2a_delegate.testing import LyingCancel, Operation, WorkState
+from a2a_delegate.testing.behaviours import core
+from tests.faults.callers import (
+    ABRUPT,
+    AGAIN,
+    CLEANUP,
+    PATIENCE,
+    REASON,
+    Caller,
+    SiblingError,
+    scope_seconds,
+)
+from tests.faults.play import CONFIG
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from a2a_delegate import DelegateResult
+    from a2a_delegate.testing import TaskFact
+    from tests.faults.play import Record
+    from tests.faults.wire import Trip
+
+_EPSILON: Final = 1e-6
+_EVIDENCE: Final = 64 * 1024
+BUSY: Final = 429
+"""The only answer after which the matrix allows another send."""
+_GET_FLOOR: Final = 0.01
+_URL: Final = "https://peer.example/rpc"
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What the rules need of a record, worked out once."""
+
+    record: Record
+    result: DelegateResult
+    settled_at: float
+    message_id: str
+    runs: int
+    task: TaskFact | None
+    sends: list[Trip]
+    cause_at: float
+    """When the delegation was first told to stop, or would have been."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether it was told to stop before it had settled."""
+        return self.cause_at <= self.settled_at + _EPSILON
+
+    @property
+    def began(self) -> bool:
+        """Whether the peer took the message up: it ran, or there is a task for it."""
+        return self.runs > 0 or self.task is not None
+
+    @property
+    def left(self) -> list[Trip]:
+        """The sends of which a byte left."""
+        return [trip for trip in self.sends if trip.left]
+
+
+def complaints(record: Record) -> list[str]:
+    """Return everything that is wrong with a case; nothing when it is honest."""
+    found = [*record.complaints, *_ending(record), *_leftovers(record), *_signals(record)]
+    facts = _facts(record)
+    if facts is not None:
+        for rule in _RULES:
+            found += rule(facts)
+    return found
+
+
+def _facts(record: Record) -> _Facts | None:
+    intents = [signal for signal in record.told(Intent) if isinstance(signal, Intent)]
+    result, settled_at = record.settled, record.time_of(Settled)
+    if not intents or intents[0].handle is None or result is None or settled_at is None:
+        return None
+    message_id = intents[0].handle.message_id
+    task = next((one for one in record.tasks if one.message_id == message_id), None)
+    return _Facts(
+        record,
+        result,
+        settled_at,
+        message_id,
+        record.runs.get(message_id, 0),
+        task,
+        [trip for trip in record.trips if trip.operation == "send"],
+        cause_time(record),
+    )
+
+
+def cause_time(record: Record) -> float:
+    """Return when the first cause falls, if the delegation lasts that long."""
+    case = record.case
+    event = case.at if case.caller is not Caller.PATIENT else PATIENCE
+    first = event if case.first is None else case.first
+    return record.began + min(event, first, PATIENCE)
+
+
+# -- what the caller saw -------------------------------------------------------------------------
+
+
+def _ending(record: Record) -> Iterator[str]:
+    """The caller's cancellation comes out as its own exception, and nothing else does."""
+    case, ending = record.case, record.ending
+    if not ending.began:
+        if case.caller is not Caller.SHUTDOWN:
+            yield "the call was never made"
+        return
+    yield from _in_time(record)
+    if case.caller in {Caller.MOVE_ON, Caller.FAIL}:
+        fell = ending.at + _EPSILON - record.began >= scope_seconds(case.at)
+    else:
+        fell = case.caller in ABRUPT and ending.at + _EPSILON - record.began >= case.at
+    if not fell:
+        if ending.raised is not None or ending.outside is not None:
+            yield f"raised {ending.raised!r} and {ending.outside!r} without a reason"
+        if ending.result is None or ending.result is not record.settled:
+            yield "the outcome is not the one that observers were told"
+        return
+    if not isinstance(ending.raised, _CANCELLATIONS):
+        yield f"the cancellation was swallowed: {ending.raised!r}"
+    yield from _outside(record)
+
+
+def _cancellations() -> tuple[type[BaseException], ...]:
+    import asyncio  # noqa: PLC0415 - one of the two that a caller may run on
+
+    return asyncio.CancelledError, trio.Cancelled
+
+
+_CANCELLATIONS = _cancellations()
+
+
+def _outside(record: Record) -> Iterator[str]:
+    """What comes out of the construct is what Python promises for it."""
+    caller, ending = record.case.caller, record.ending
+    outside = ending.outside
+    match caller:
+        case Caller.TIMEOUT | Caller.WAIT_FOR | Caller.FAIL:
+            right = type(outside) is TimeoutError
+        case Caller.SIBLING | Caller.FELLOW:
+            right = isinstance(outside, ExceptionGroup) and [
+                type(one) for one in outside.exceptions
+            ] == [SiblingError]
+        case Caller.TASK | Caller.TASK_TWICE | Caller.TASK_AT_ONCE:
+            right = isinstance(outside, _CANCELLATIONS)
+        case _:
+            right = outside is None
+    if not right:
+        yield f"out of the construct came {outside!r}"
+    asked_again = ending.at - record.began > record.case.at + AGAIN - _EPSILON
+    expected = {
+        Caller.TASK: {1},
+        Caller.TASK_TWICE: {2} if asked_again else {1},
+        Caller.TASK_AT_ONCE: {2},
+    }.get(caller, {0})
+    if ending.cancelling not in expected:
+        yield f"Task.cancelling() is {ending.cancelling}, not {expected}"
+
+
+def _in_time(record: Record) -> Iterator[str]:
+    """Law 5: the call returns inside its bounds, and so does closing."""
+    latest = cause_time(record) + CLEANUP
+    if record.ending.at > latest + _EPSILON:
+        yield f"returned at {record.ending.at:.3f}, and {latest:.3f} was the bound"
+    if record.closed_at > record.ending.at + CONFIG.timing.release + _EPSILON:
+        yield f"closing took {record.closed_at - record.ending.at:.3f} s"
+
+
+# -- what is left --------------------------------------------------------------------------------
+
+
+def _leftovers(record: Record) -> Iterator[str]:
+    """Law 6: nothing outlives the call but what cannot be stopped, and that not its release."""
+    deaf = record.case.fault.deaf
+    if record.open_when_closed and not deaf:
+        yield f"{record.open_when_closed} requests were open when the delegate was closed"
+    if record.listening:
+        yield f"{record.listening} listeners were left at the token"
+    if any(fact.url != _URL for fact in record.requests):
+        yield "a request went elsewhere"
+    if deaf and record.case.caller is Caller.SHUTDOWN:
+        # The loop is gone, and what would not end is stopped where it stood.
+        return
+    if record.open_at_last:
+        yield f"{record.open_at_last} requests stayed open for ever"
+    if record.tasks_left:
+        yield f"{record.tasks_left} tasks were left"
+    if record.timers_left:
+        yield f"{record.timers_left} timers were left"
+    still = [trip.operation for trip in record.trips if not trip.over]
+    if still:
+        yield f"the wire still carries {still}"
+
+
+def _signals(record: Record) -> Iterator[str]:
+    """The intent comes before everything, the outcome after everything, and each once."""
+    kinds = [type(signal) for _, signal in record.signals]
+    if not kinds:
+        if record.trips:
+            yield "requests were made without an intent"
+        return
+    if kinds.count(Intent) != 1 or kinds[0] is not Intent:
+        yield f"the intent is not the first signal, or not the only one: {kinds}"
+    if kinds.count(Settled) != 1 or kinds[-1] is not Settled:
+        yield f"the outcome is not the last signal, or not the only one: {kinds}"
+    if record.requests_at_intent:
+        yield "the intent was told after a request"
+    if EvidenceFailed in kinds:
+        yield "an observer failed"
+    stuck = record.case.fault.manners.stuck
+    if TransportStuck in kinds and not (record.case.fault.deaf or stuck):
+        yield "a transport was called stuck that is not"
+
+
+# -- no lie --------------------------------------------------------------------------------------
+
+
+def _effect(facts: _Facts) -> Iterator[str]:
+    """What is said of the run agrees with what ran."""
+    fault, result = facts.record.case.fault, facts.result
+    if result.effect is Effect.NOT_STARTED and facts.runs and not fault.lies:
+        yield "not-started, and it ran"
+    if result.effect is Effect.RAN and not facts.began:
+        yield "ran, and the peer knows nothing of it"
+    if not facts.left and result.effect is not Effect.NOT_STARTED:
+        yield f"{result.effect}, and no byte left"
+    if (result.handle is None) != (not facts.left):
+        yield f"the handle is {result.handle}, and {len(facts.left)} bodies left"
+    if result.handle is not None and result.handle.task_id is not None:
+        known = facts.task.id if facts.task is not None else None
+        if result.handle.task_id != known and not fault.lies:
+            yield f"the handle names task {result.handle.task_id}, and ours is {known}"
+
+
+def _no_second_run(facts: _Facts) -> Iterator[str]:
+    """Law 1: at most one run by our doing."""
+    fault = facts.record.case.fault
+    if not fault.lies and any(times > 1 for times in facts.record.runs.values()):
+        yield f"it ran more than once: {facts.record.runs}"
+    for trip in facts.left[:-1]:
+        if trip.status != BUSY or not trip.complete:
+            yield f"sent again without proof, after HTTP {trip.status}"
+    late = [trip for trip in facts.sends if trip.began > facts.cause_at + _EPSILON]
+    if late:
+        yield "sent after the cause"
+
+
+def _verdict(facts: _Facts) -> Iterator[str]:
+    """The outcome is the one that the truth allows."""
+    match facts.result:
+        case Completed() as result:
+            yield from _completed(facts, result)
+        case Failed(error=error):
+            yield from _failed(facts, error)
+        case Rejected(error=error):
+            yield from _rejected(facts, error)
+        case Cancelled() as result:
+            yield from _cancelled(facts, result)
+        case TimedOut() as result:
+            yield from _timed_out(facts, result)
+        case InputRequired() | AuthRequired() as result:
+            if result.status != _state(facts) or not str(result.question):
+                yield f"{result.status}, and the task is {_state(facts)}"
+        case Unknown() as result:
+            yield from _unknown(facts, result)
+        case Running() as result:
+            yield f"an outcome that cannot be: {result}"
+
+
+def _state(facts: _Facts) -> WorkState | None:
+    return None if facts.task is None else facts.task.state
+
+
+def _failed(facts: _Facts, error: DelegateError) -> Iterator[str]:
+    match error:
+        case TaskFailedError():
+            if _state(facts) is not WorkState.FAILED or error.text != "it failed":
+                yield f"failed with {error.text!r}, and the task is {_state(facts)}"
+        case PeerUnreachableError():
+            if any(trip.status != BUSY for trip in facts.left):
+                yield "unreachable, and a body left"
+        case A2ARequestError():
+            if not any(trip.status == error.status for trip in facts.left):
+                yield f"an answer with HTTP {error.status} that never came"
+        case _:
+            yield f"an outcome that cannot be: {facts.result}"
+
+
+def _rejected(facts: _Facts, error: DelegateError) -> Iterator[str]:
+    if isinstance(error, TaskFailedError):
+        if _state(facts) is not WorkState.REJECTED:
+            yield f"rejected, and the task is {_state(facts)}"
+    elif facts.result.effect is not Effect.NOT_STARTED:
+        yield f"refused before it began, and the effect is {facts.result.effect}"
+
+
+_SAID: Final = {"hello": "hello from Scripted peer", "empty": None}
+
+
+def _completed(facts: _Facts, result: Completed) -> Iterator[str]:
+    prompt = facts.record.case.fault.prompt
+    if prompt != "hello" and (facts.task is None or facts.task.state is not WorkState.COMPLETED):
+        yield f"completed, and the task is {facts.task}"
+    if facts.task is not None and (facts.task.ended or 0.0) > facts.settled_at:
+        yield "completed before the task was"
+    expected = _SAID.get(prompt, f"result of {prompt}")
+    if result.output != expected:
+        yield f"the answer is {result.output!r}, not {expected!r}"
+    if result.late != (facts.cause_at < facts.settled_at - _EPSILON) and result.late:
+        yield "late, and nothing had told it to stop"
+
+
+def _cancelled(facts: _Facts, result: Cancelled) -> Iterator[str]:
+    case = facts.record.case
+    told = facts.stopped and (case.first is not None or case.caller in ABRUPT | {Caller.TOKEN})
+    if result.by != "caller" or not told:
+        yield f"cancelled by the {result.by}, and nobody did"
+    by_token = case.first is not None or case.caller is Caller.TOKEN
+    if (result.reason is REASON) != by_token:
+        yield f"the reason is {result.reason!r}"
+    yield from _receipt(facts, result.receipt)
+
+
+def _timed_out(facts: _Facts, result: TimedOut) -> Iterator[str]:
+    if not result.last_state:
+        yield "timed out without a state"
+    if not facts.stopped:
+        yield "timed out before the deadline"
+    if result.handle is None or result.handle.task_id is None:
+        yield "timed out without knowing a task"
+    yield from _receipt(facts, result.receipt)
+
+
+def _receipt(facts: _Facts, receipt: CancelReceipt) -> Iterator[str]:
+    """A receipt says what the peer said, and an honest peer says the truth."""
+    fault, state = facts.record.case.fault, _state(facts)
+    behaviours = (*fault.once, *([] if fault.always is None else [fault.always]))
+    # A peer that ran it twice has two tasks, of which only one was ours to stop.
+    liar = fault.lies or any(isinstance(core(one), LyingCancel) for one in behaviours)
+    known = facts.record.time_of(IdKnown) is not None
+    if receipt is CancelReceipt.CONFIRMED and state is not WorkState.CANCELED and not liar:
+        yield f"confirmed, and the task is {state}"
+    if receipt is CancelReceipt.NOT_NEEDED and facts.runs and not fault.lies:
+        yield "a cancel was not needed, and it ran"
+    if known and not facts.record.told(CancelSent):
+        yield "the task is known, and the peer was not told to stop it"
+    ended_by_itself = state is not None and state.is_terminal and state is not WorkState.CANCELED
+    if (
+        known
+        and fault.operation is not Operation.CANCEL
+        and not ended_by_itself
+        and receipt is not CancelReceipt.CONFIRMED
+    ):
+        yield f"the receipt is {receipt}, and nothing was wrong with the cancel"
+
+
+def _unknown(facts: _Facts, result: Unknown) -> Iterator[str]:
+    if result.effect is Effect.NOT_STARTED:
+        yield "unknown, and not started"
+    came = facts.left[-1].came if facts.left else b""
+    if not came.startswith(result.evidence):
+        yield "the evidence is not what came"
+    fault = facts.record.case.fault
+    if not fault.deaf and result.evidence != came[:_EVIDENCE] and result.effect is not Effect.RAN:
+        yield f"{len(came)} bytes came and {len(result.evidence)} are shown"
+    if result.handle is not None and result.handle.task_id and not facts.record.told(CancelSent):
+        yield "the task is given up, and the peer was not told to stop it"
+
+
+def _recovered(facts: _Facts) -> Iterator[str]:
+    """Section 5: what can be found is found."""
+    case, task = facts.record.case, facts.task
+    looked = [trip.began for trip in facts.record.trips if trip.operation == "list"]
+    honest = case.fault.operation is not Operation.LIST and not case.fault.deaf
+    if task is None or not honest or "1.0" not in case.versions or case.fault.lies:
+        return
+    if facts.result.effect is not Effect.RAN and task.state is not WorkState.REJECTED:
+        if not looked:
+            yield f"{facts.result.effect}, and nobody looked for task {task.id}"
+        elif task.started <= max(looked):
+            yield f"{facts.result.effect}, and task {task.id} was there to be found"
+
+
+def _late(facts: _Facts) -> Iterator[str]:
+    if facts.result.late and not facts.stopped:
+        yield "late, and nothing had told it to stop"
+    answered = isinstance(facts.result, Completed)
+    overdue = facts.cause_at < facts.settled_at - CONFIG.timing.release - _EPSILON
+    if answered and overdue and not facts.result.late:
+        yield "the answer came after the cause, and is not called late"
+
+
+def _attempts(facts: _Facts) -> Iterator[str]:
+    """What the outcome shows of its requests is what the wire saw of them."""
+    told = sum(one.body_left for one in facts.result.attempts if one.operation == "send")
+    answered = sum(trip.complete for trip in facts.left)
+    if not answered <= told <= len(facts.left):
+        yield f"{told} bodies are said to have left, and {len(facts.left)} did"
+    gets = [trip.began for trip in facts.record.trips if trip.operation == "get"]
+    if any(later - earlier < _GET_FLOOR - _EPSILON for earlier, later in pairwise(gets)):
+        yield "two gets within 10 ms"
+
+
+_RULES = (_effect, _no_second_run, _verdict, _recovered, _late, _attempts)
