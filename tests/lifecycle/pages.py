@@ -30,15 +30,15 @@ MADE: Final = f"<!-- Made from the code by {RENEW}; do not edit it here. -->"
 
 
 _INTRODUCTION = """\
-A delegation is in one phase at a time. What is observed becomes an event; the rules of the phase for
-that event are tried in order, and the first that holds says where it leads and what is done on the
-way. What follows from it is in [laws.md](laws.md).
+A delegation is in one phase at a time. What is observed becomes an event; the rules of the phase
+for that event are tried in order, and the first that holds says where it leads and what is done on
+the way. What follows from it is in [laws.md](laws.md).
 """
 _READING = """\
 How a send ends, and what is said of it where nothing better comes afterwards: a list finds nothing,
 whatever is repeated ends in the same way, and no other request is answered. In the last two columns
-the cause came while the send was in flight, and its end within the grace. `pondering` stands for any
-word that is no known state.
+the cause came while the send was in flight, and its end within the grace. `pondering` stands for
+any word that is no known state.
 """
 
 
@@ -99,7 +99,8 @@ def _node(phase: Phase) -> str:
 
 
 def _overview() -> Iterator[str]:
-    yield "Where each event leads; an empty cell changes nothing, of several the first one holds.\n"
+    yield "Where each event leads. An empty cell changes nothing; of several the first that holds"
+    yield "is taken.\n"
     phases = [phase for phase in Phase if TABLE.get(phase)]
     yield f"| event | {' | '.join(phase.value for phase in phases)} |"
     yield "|---" * (len(phases) + 1) + "|"
