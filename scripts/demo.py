@@ -19,7 +19,6 @@ import anyio
 from a2a_delegate import (
     A2ADelegate,
     A2ADelegateConfig,
-    CancelToken,
     connect,
     fetch_agent_card,
     open_delegation,
@@ -57,11 +56,9 @@ async def slow(delegate: A2ADelegate) -> DelegateResult:
 
 async def cancelled(delegate: A2ADelegate) -> DelegateResult:
     """Cancel a long task after a second, at the agent too."""
-    token = CancelToken()
-    async with anyio.create_task_group() as group:
-        group.start_soon(cancel_after, 1.0, token)
-        result = await delegate.dispatch("slow 60", cancel=token)
-    return result
+    async with open_delegation(delegate, "slow 60") as delegation:
+        await anyio.sleep(1)
+        return await delegation.cancel("the user left")
 
 
 async def asking(delegate: A2ADelegate) -> DelegateResult:
@@ -88,12 +85,6 @@ async def unknown(peer: ScriptedPeer) -> DelegateResult:
 
 
 BRISK = A2ADelegateConfig(poll_interval=0.3, timeout=20)
-
-
-async def cancel_after(seconds: float, token: CancelToken) -> None:
-    """Cancel later, as a user would who changes their mind."""
-    await anyio.sleep(seconds)
-    token.cancel("the user left")
 
 
 # -- showing them -------------------------------------------------------------------------------
