@@ -129,7 +129,10 @@ class Delegation:
         try:
             while not (self._intent_told or task.finished) and anyio.current_time() < patience:
                 await self._bell.wait(patience)
-        except anyio.get_cancelled_exc_class():
+        except GeneratorExit:
+            # The loop is gone: nothing can be waited for any more.
+            raise
+        except BaseException:
             # The block is never entered, so nobody else would stop it.
             with anyio.CancelScope(shield=True):
                 await self._end()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, assert_never
+from typing import TYPE_CHECKING, Protocol, assert_never, cast
 
 import anyio
 
@@ -173,7 +173,8 @@ class Driver:
         """Drive the delegation to its outcome.
 
         The first cancellation of the calling task stops the delegation like a token, and is raised
-        again after the cleanup; further ones are absorbed, so that they cannot cut the cleanup.
+        again after the cleanup; further ones are absorbed, so that they cannot cut the cleanup. A
+        KeyboardInterrupt counts as one, and a second one goes before the cleanup.
         """
         undo = self._listen()
         try:
@@ -181,20 +182,30 @@ class Driver:
             self._read_mail()
             self._receive(Started())
             await self._conduct(self._bell.wait)
-        except anyio.get_cancelled_exc_class():
-            self.post(CancelRequested("caller"))
-            with anyio.CancelScope(shield=True):
-                await self._conduct(self._wait_uninterrupted)
-            self._close()
+        except GeneratorExit:
+            # The loop is gone: nothing can be waited for any more.
+            raise
+        except BaseException:
+            await self._clean_up()
             raise
         finally:
             undo()
         self._close()
         if self._fatal is not None:
             raise self._fatal
-        if self._result is None:  # pragma: no cover - it is there, or misuse is
-            raise RuntimeError("a delegation ended without an outcome")
-        return self._result
+        return cast("DelegateResult", self._result)
+
+    async def _clean_up(self) -> None:
+        """Stop the delegation, and wait for that whatever is done to this task."""
+        self.post(CancelRequested("caller"))
+        try:
+            with anyio.CancelScope(shield=True):
+                await self._conduct(self._wait_uninterrupted)
+        except BaseException:
+            for flight in tuple(self._flights.values()):
+                self._let_go(flight.number, unless_left=False)
+            raise
+        self._close()
 
     async def _conduct(self, wait: Callable[[float | None], Awaitable[object]]) -> None:
         """Wait and take what comes, until the outcome is there and the requests have ended.
@@ -249,10 +260,12 @@ class Driver:
 
     def _receive(self, observation: Observation) -> None:
         self._stepping = True
-        self._machine.receive(observation, self._clock.now())
-        for command in self._machine.commands():
-            self._carry_out(command)
-        self._stepping = False
+        try:
+            self._machine.receive(observation, self._clock.now())
+            for command in self._machine.commands():
+                self._carry_out(command)
+        finally:
+            self._stepping = False
 
     def _hear(self, observation: Observation) -> None:
         """Take what a request's own task observes, there and at once.
