@@ -16,21 +16,25 @@ from tests.faults.wire import Manners, Wire
 T = TypeVar("T")
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Sequence
 
-    from a2a_delegate import Signal
+    from a2a_delegate import Observer, Signal
     from a2a_delegate.testing import Operation, RequestFact, ScriptedPeer
 
 
 @asynccontextmanager
 async def delegate_over(
-    transport: httpx.AsyncBaseTransport, versions: tuple[str, ...], **config: Any
+    transport: httpx.AsyncBaseTransport,
+    versions: tuple[str, ...],
+    *,
+    observers: Sequence[Observer] = (),
+    **config: Any,
 ) -> AsyncGenerator[A2ADelegate, None]:
     """Make a delegate whose requests go by a transport; the card is a scripted peer's."""
     card, options = card_of(versions), A2ADelegateConfig(**config)
     async with (
         httpx.AsyncClient(transport=transport, trust_env=False) as client,
-        A2ADelegate("peer", card, client=client, config=options) as delegate,
+        A2ADelegate("peer", card, client=client, config=options, observers=observers) as delegate,
     ):
         yield delegate
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import signal
 from typing import TYPE_CHECKING
 
 import anyio
 import pytest
+import trio
+import trio.testing
 
 from a2a_delegate import (
     ArtifactChunk,
@@ -268,6 +271,31 @@ def test_a_task_that_is_cancelled_on_entering_leaves_nothing_running() -> None:
         assert runner.run(main()) == 1
     assert all(task.state == "canceled" for task in peer.truth.tasks)
     assert peer.truth.open == 0
+
+
+@pytest.mark.spec("CXL-6")
+def test_an_interrupt_on_entering_leaves_nothing_running() -> None:
+    async def dawdle(observer: Observer) -> DelegateResult:
+        del observer
+        await anyio.sleep(0.5)
+        return DONE
+
+    async def interrupt() -> None:
+        await trio.sleep(0.2)
+        signal.raise_signal(signal.SIGINT)
+
+    async def main() -> None:
+        trio.lowlevel.spawn_system_task(interrupt)
+        try:
+            async with open_delegation(Handmade(dawdle), "work"):
+                raise AssertionError
+        finally:
+            left.append(trio.current_time())
+
+    left: list[float] = []
+    with pytest.raises(KeyboardInterrupt):
+        trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
+    assert left == [pytest.approx(0.5)], "it was waited for"
 
 
 @pytest.mark.spec("CXL-6", "RUN-6")
