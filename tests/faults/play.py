@@ -135,7 +135,7 @@ class _WatchedLoop(VirtualTimeLoop):
         self,
         when: float,
         callback: Callable[[Unpack[Ts]], object],
-        *args: Unpack[Ts],
+        *args: *Ts,
         context: contextvars.Context | None = None,
     ) -> asyncio.TimerHandle:
         """Make a timer, and keep it."""
