@@ -16,6 +16,7 @@ from a2a_delegate import (
     AttemptOutcome,
     Cancelled,
     CancelReceipt,
+    CancelSent,
     CancelToken,
     Completed,
     DelegateRequest,
@@ -24,7 +25,9 @@ from a2a_delegate import (
     Failed,
     IdKnown,
     Intent,
+    Sent,
     Settled,
+    StateSeen,
     TransportStuck,
     Unknown,
 )
@@ -211,6 +214,42 @@ async def test_observers_that_all_raise_are_each_told_of_once() -> None:
     assert sorted(map(repr, failed)) == sorted(map(repr, (breaks, breaks_too)))
     assert notes.of(IdKnown)
     assert notes.of(Settled) == [Settled(result)]
+
+
+@pytest.mark.parametrize("kind", [Intent, Sent, IdKnown, StateSeen, CancelSent, Settled])
+async def test_an_interrupt_in_an_observer_stops_the_peer_and_goes_on(kind: type) -> None:
+    peer, start = ScriptedPeer(), anyio.current_time()
+
+    def interrupted(signal: Signal) -> None:
+        if isinstance(signal, kind):
+            raise KeyboardInterrupt
+
+    async with delegate_to(peer) as delegate:
+        with pytest.raises(KeyboardInterrupt):
+            await delegate.dispatch(DelegateRequest("stuck", timeout=2), observer=interrupted)
+        assert anyio.current_time() - start <= 2 + 4.5
+    assert peer.truth.open == 0
+
+
+@pytest.mark.spec("CXL-5")
+async def test_an_id_in_half_a_reply_ends_the_hold() -> None:
+    peer, token, notes = ScriptedPeer(), CancelToken(), Notes()
+    peer.script(Operation.SEND, Delay(0.4))
+
+    async def cancel() -> None:
+        await anyio.sleep(0.2)
+        token.cancel()
+
+    async with (
+        delegate_to(peer, manners=Manners()) as delegate,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(cancel)
+        result = await delegate.dispatch("stuck", cancel=token, observer=notes)
+    assert isinstance(result, Cancelled)
+    assert result.receipt is CancelReceipt.CONFIRMED
+    assert notes.time_of(CancelSent) == notes.time_of(IdKnown)
+    assert notes.time_of(IdKnown) == pytest.approx(0.43)
 
 
 # -- what cannot cut the cleanup -------------------------------------------------------------------
