@@ -192,6 +192,16 @@ def test_what_the_peer_asks_for_holds_while_stopping_too() -> None:
     assert story.wait == pytest.approx(1.5)
 
 
+def test_what_a_look_that_was_let_go_asks_for_puts_nothing_off() -> None:
+    story = stopped().ends(fault(FaultKind.OTHER, "get", retry_after=77.0), number=2)
+    assert story.ends("working", name=CANCEL).wait == pytest.approx(0.05)
+
+
+def test_a_cancel_that_is_answered_beside_a_look_lets_the_look_go_on() -> None:
+    story = stopped().time_comes().ends("working", name=CANCEL)
+    assert story.due == pytest.approx(3.0), "the bound, and no second look beside the first"
+
+
 @pytest.mark.spec("CANC-2")
 @pytest.mark.parametrize("end", ["completed", "failed", "rejected", "canceled"])
 def test_a_task_that_has_ended_is_never_cancelled(end: str) -> None:
