@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import urllib.request
+from http.cookiejar import CookieJar
 from typing import TYPE_CHECKING, Any
 
 import httpx
 
 if TYPE_CHECKING:
     import ssl
+    from http.cookiejar import Cookie
 
 CONNECT_SECONDS = 10.0
 """How long one attempt may take to connect, TLS included, before another one begins."""
@@ -29,6 +31,10 @@ _LIMITS = httpx.Limits(
     keepalive_expiry=IDLE_SECONDS,
 )
 
+MAX_COOKIES = 50
+MAX_COOKIE_CHARACTERS = 4096
+"""How many cookies are kept, and how long one may be: what RFC 6265 (6.1) asks for at least."""
+
 _DEFAULTS = frozenset({"host", "user-agent"})
 
 
@@ -42,7 +48,11 @@ def own_client() -> httpx.AsyncClient:
     # A client that is given its transport looks for no proxies.
     if urllib.request.getproxies().keys() - {"no"}:
         return httpx.AsyncClient(
-            verify=_tls_context(), follow_redirects=False, timeout=_TIMEOUT, limits=_LIMITS
+            verify=_tls_context(),
+            follow_redirects=False,
+            timeout=_TIMEOUT,
+            limits=_LIMITS,
+            cookies=_FewCookies(),
         )
     return _DirectClient(httpx.AsyncHTTPTransport(verify=_tls_context(), limits=_LIMITS))
 
@@ -55,7 +65,9 @@ class _DirectClient(httpx.AsyncClient):
     """
 
     def __init__(self, transport: httpx.AsyncHTTPTransport) -> None:
-        super().__init__(transport=transport, follow_redirects=False, timeout=_TIMEOUT)
+        super().__init__(
+            transport=transport, follow_redirects=False, timeout=_TIMEOUT, cookies=_FewCookies()
+        )
         self._direct = transport
         self._agent = self.headers["User-Agent"]
 
@@ -91,6 +103,20 @@ class _DirectClient(httpx.AsyncClient):
         if "set-cookie" in response.headers:
             self.cookies.extract_cookies(response)
         return response
+
+
+class _FewCookies(CookieJar):
+    """Keeps what a load balancer needs; a peer may set another cookie with every reply."""
+
+    def set_cookie(self, cookie: Cookie) -> None:
+        """Keep a cookie where there is room for it; the newer one of two with one name."""
+        if len(cookie.name) + len(cookie.value or "") > MAX_COOKIE_CHARACTERS:
+            return
+        named = (cookie.domain, cookie.path, cookie.name)
+        if len(self) < MAX_COOKIES or any(
+            (one.domain, one.path, one.name) == named for one in self
+        ):
+            super().set_cookie(cookie)
 
 
 @functools.cache

@@ -12,7 +12,13 @@ import pytest
 from a2a_delegate.bindings.carriage import Answer, Carrier, Errand
 from a2a_delegate.bindings.exchange import Exchange
 from a2a_delegate.lifecycle.operations import Lost, NotSent
-from a2a_delegate.peer.own_client import CONNECT_SECONDS, IDLE_SECONDS, own_client
+from a2a_delegate.peer.own_client import (
+    CONNECT_SECONDS,
+    IDLE_SECONDS,
+    MAX_COOKIE_CHARACTERS,
+    MAX_COOKIES,
+    own_client,
+)
 from tests.bindings.loopback import Heard, Line, closed_port, peer, reply
 
 pytestmark = pytest.mark.anyio
@@ -129,6 +135,25 @@ async def test_cookies_are_kept_as_load_balancers_need_it() -> None:
         for _ in range(3):
             assert isinstance(await carry(client, errand(there.url), Exchange()), Answer)
     assert [heard.header("cookie") for heard in there.heard] == [None, "stick=to-me", "stick=to-me"]
+
+
+async def test_a_peer_that_sets_ever_more_cookies_fills_no_memory() -> None:
+    async def talk(line: Line) -> None:
+        for number in range(3):
+            await line.hear()
+            names = [f"c{number}x{one}" for one in range(MAX_COOKIES)]
+            cookies = [f"{name}={number}" for name in (*names, "c0x0")]
+            cookies.append("big=" + "x" * MAX_COOKIE_CHARACTERS)
+            set_all = "".join(f"Set-Cookie: {one}; Path=/\r\n" for one in cookies)
+            await line.say(reply(b"{}", headers=set_all))
+        await answer(line)
+
+    async with peer(talk) as there, own_client() as client:
+        for _ in range(4):
+            assert isinstance(await carry(client, errand(there.url), Exchange()), Answer)
+    sent = [(heard.header("cookie") or "").split("; ") for heard in there.heard[1:]]
+    assert [len(cookies) for cookies in sent] == [MAX_COOKIES] * 3
+    assert "c0x0=2" in sent[-1]
 
 
 async def test_an_authentication_of_the_caller_is_asked() -> None:
