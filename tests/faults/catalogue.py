@@ -87,8 +87,9 @@ class _Kind:
 
 # -- what can happen to any request --------------------------------------------------------------
 
-_HALF: Final = 200
-"""Bytes that cut every honest reply after the id of its task, and before its end."""
+_CUTS: Final = (1, 20, 200, 410, 10**6)
+"""Bytes of a reply that come before it is cut: within its head, before and after the id of its
+task stands there (servers write their members in different orders), and none missing."""
 
 
 def _carriage() -> Iterator[_Kind]:
@@ -99,7 +100,7 @@ def _carriage() -> Iterator[_Kind]:
         yield _Kind(f"dropped before reading ({loss.name})", DropBeforeReading(loss))
         yield _Kind(f"dropped while reading ({loss.name})", DropWhileReading(loss))
         yield _Kind(f"dropped after accepting ({loss.name})", DropAfterAccepting(loss=loss))
-    for size in (1, 20, _HALF, 10**6):
+    for size in _CUTS:
         yield _Kind(f"dropped after {size} bytes of the reply", DropAfterAccepting(size))
     yield _Kind("dropped after the head", DropAfterAccepting(headers_sent=True))
     yield _Kind("late by 0.3 s", Delay(0.3))
@@ -118,6 +119,7 @@ def _carriage() -> Iterator[_Kind]:
 def _answers() -> Iterator[_Kind]:
     yield _Kind("under a wrong id", WrongId())
     yield _Kind("in an unknown state", UnknownState("TASK_STATE_PONDERING"))
+    yield _Kind("with its own id first", Rewrite(lambda reply: dict(sorted(reply.items()))))
     yield _Kind("with blanks after it", Endless(2_000))
     yield _Kind("without end, after the reply", Endless(MAX_REPLY_BYTES * 4))
     yield _Kind("without end, all blank", Endless(MAX_REPLY_BYTES * 4, accepts=False))
@@ -142,6 +144,9 @@ _PLAIN_STATUSES: Final = (
     *(500, 502, 503, 504),
 )
 
+_PAGES: Final = frozenset({404, 413, 502})
+"""Those that come with a page for people as well."""
+
 
 def _accepted(accepts: bool) -> str:  # noqa: FBT001 - a word for it
     return "accepted" if accepts else "not accepted"
@@ -154,9 +159,8 @@ def _statuses() -> Iterator[_Kind]:
             name = f"HTTP {status}, {_accepted(accepts)}"
             headers = {"location": ELSEWHERE} if status in {301, 302, 307, 308} else {}
             yield _Kind(name, Respond(status, headers, accepts=accepts), lies=lies)
-            if status not in {202, 204}:
-                headers = {**headers, "content-type": "text/html"}
-                page = Respond(status, headers, HTML, accepts=accepts)
+            if status in _PAGES:
+                page = Respond(status, {"content-type": "text/html"}, HTML, accepts=accepts)
                 yield _Kind(f"{name}, a page", page, lies=lies)
     for accepts in (True, False):
         gate = Respond(401, {"www-authenticate": "Bearer"}, accepts=accepts)

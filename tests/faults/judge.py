@@ -36,7 +36,16 @@ from a2a_delegate import (
     TransportStuck,
     Unknown,
 )
-from a2a_delegate.testing import LyingCancel, Operation, WorkState
+from a2a_delegate.testing import (
+    Delay,
+    DropBeforeReading,
+    Hang,
+    LyingCancel,
+    Operation,
+    RefuseConnection,
+    Respond,
+    WorkState,
+)
 from a2a_delegate.testing.behaviours import core
 from tests.faults.callers import (
     ABRUPT,
@@ -54,7 +63,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from a2a_delegate import DelegateResult
-    from a2a_delegate.testing import TaskFact
+    from a2a_delegate.testing import Behaviour, TaskFact
     from tests.faults.play import Record
     from tests.faults.wire import Trip
 
@@ -419,6 +428,33 @@ def _recovered(facts: _Facts) -> Iterator[str]:
             yield f"{facts.result.effect}, and task {task.id} was there to be found"
 
 
+def _healed(facts: _Facts) -> Iterator[str]:
+    """A get that fails once, and a send that never left once, cost time and nothing else."""
+    case, fault = facts.record.case, facts.record.case.fault
+    if case.caller is not Caller.PATIENT or len(fault.once) != 1 or fault.prompt not in _HEALING:
+        return
+    passes = fault.operation is Operation.GET or (
+        fault.operation is Operation.SEND
+        and isinstance(core(fault.once[0]), RefuseConnection | DropBeforeReading)
+    )
+    if passes and facts.settled_at < PATIENCE and not isinstance(facts.result, Completed):
+        yield f"{facts.result.status}, and the peer was well again"
+    if passes and not isinstance(facts.result, Completed) and not _lasts(fault.once[0]):
+        yield f"{facts.result.status}, and there was time enough"
+
+
+_HEALING: Final = frozenset({"slow 0.5", "data", "history"})
+
+
+def _lasts(behaviour: Behaviour) -> bool:
+    """Whether a single one of these outlasts the patience of a caller."""
+    act, asked = core(behaviour), None
+    if isinstance(act, Respond):
+        asked = act.headers.get("retry-after")
+    slow = isinstance(behaviour, Delay) and behaviour.seconds > PATIENCE / 2
+    return slow or isinstance(act, Hang) or asked == "7200"
+
+
 def _late(facts: _Facts) -> Iterator[str]:
     if facts.result.late and not facts.stopped:
         yield "late, and nothing had told it to stop"
@@ -439,4 +475,4 @@ def _attempts(facts: _Facts) -> Iterator[str]:
         yield "two gets within 10 ms"
 
 
-_RULES = (_effect, _no_second_run, _verdict, _recovered, _late, _attempts)
+_RULES = (_effect, _no_second_run, _verdict, _recovered, _healed, _late, _attempts)

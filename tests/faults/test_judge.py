@@ -126,6 +126,7 @@ def _by(who: str) -> DelegateResult:
     return Cancelled(delegate_id="peer", effect=Effect.RAN, by=who)  # type: ignore[arg-type]
 
 
+NOT_NEEDED = CancelReceipt.NOT_NEEDED
 RAN, MAYBE, NEVER = Effect.RAN, Effect.MAY_HAVE_RUN, Effect.NOT_STARTED
 LIES: list[tuple[Callable[[], Record], Callable[[Record], object], str]] = [
     # of the effect
@@ -257,6 +258,15 @@ def test_a_task_that_could_have_been_found_has_its_complaint() -> None:
     assert complaints(record) == []
     settle(record, Unknown(delegate_id="", effect=MAYBE, cause=LOST_REPLY))
     assert any("was there to be found" in told for told in complaints(record))
+
+
+def test_a_fault_that_passes_and_costs_the_answer_has_its_complaint() -> None:
+    flaky = next(one for one in FAULTS if str(one) == "get: HTTP 500, not accepted")
+    record = play(Case(flaky, ("1.0",), "asyncio"))
+    assert complaints(record) == []
+    settle(record, TimedOut(delegate_id="", effect=RAN, last_state="x", receipt=NOT_NEEDED))
+    assert any("the peer was well again" in told for told in complaints(record))
+    assert any("there was time enough" in told for told in complaints(record))
 
 
 def test_an_answer_after_the_cause_has_to_say_so() -> None:

@@ -39,6 +39,7 @@ from a2a_delegate.testing import (
     Operation,
     RefuseConnection,
     Respond,
+    Rewrite,
     ScriptedPeer,
     WrongId,
 )
@@ -234,7 +235,7 @@ async def test_an_interrupt_in_an_observer_stops_the_peer_and_goes_on(kind: type
 @pytest.mark.spec("CXL-5")
 async def test_an_id_in_half_a_reply_ends_the_hold() -> None:
     peer, token, notes = ScriptedPeer(), CancelToken(), Notes()
-    peer.script(Operation.SEND, Delay(0.4))
+    peer.script(Operation.SEND, Delay(0.4, Rewrite(lambda reply: dict(sorted(reply.items())))))
 
     async def cancel() -> None:
         await anyio.sleep(0.2)
