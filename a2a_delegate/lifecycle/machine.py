@@ -226,7 +226,7 @@ class Lifecycle:
         if isinstance(reply, MessageReply):
             desk.said = reply.message
             return Event.MESSAGE
-        return self._page_event(reply) if isinstance(reply, TaskPage) else None
+        return self._page_event(reply) if current and isinstance(reply, TaskPage) else None
 
     def _failure(self, name: OperationName, reply: Reply) -> Event:
         """Say what an end without an answer means."""
