@@ -260,12 +260,19 @@ class Driver:
 
     def _receive(self, observation: Observation) -> None:
         self._stepping = True
+        interrupt: KeyboardInterrupt | None = None
         try:
             self._machine.receive(observation, self._clock.now())
             for command in self._machine.commands():
-                self._carry_out(command)
+                try:
+                    self._carry_out(command)
+                except KeyboardInterrupt as problem:
+                    # It came out of an observer. Without the other commands there is no end.
+                    interrupt = problem
         finally:
             self._stepping = False
+        if interrupt is not None:
+            raise interrupt
 
     def _hear(self, observation: Observation) -> None:
         """Take what a request's own task observes, there and at once.

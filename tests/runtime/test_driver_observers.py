@@ -6,6 +6,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
 
 from a2a_delegate import (
@@ -96,6 +97,12 @@ async def test_several_observers_that_raise_harm_nobody(
     assert result.status == "completed"
     assert unraised == [first.problem, second.problem]
     assert len(first.told) == len(second.told) == 1
+
+
+@pytest.mark.parametrize("kind", [Intent, Sent, IdKnown, StateSeen, Settled])
+async def test_an_interrupt_in_an_observer_goes_on_and_leaves_nobody_waiting(kind: type) -> None:
+    with anyio.fail_after(60), pytest.raises(KeyboardInterrupt):
+        await delegated(own=Raising(kind, KeyboardInterrupt()))
 
 
 @pytest.mark.parametrize("kind", [Intent, Sent, IdKnown, StateSeen, Settled])
