@@ -20,6 +20,7 @@ from a2a_delegate.delegate import (
     DelegateRequest,
     DispatchOnly,
     as_request,
+    check_listeners,
     check_seconds,
 )
 from a2a_delegate.errors import A2ARequestError, DelegateError, UsageError
@@ -203,6 +204,7 @@ class A2ADelegate(DispatchOnly):
         """Hand the work over and wait for the outcome; see `Delegate.dispatch`."""
         asked = as_request(request)
         self._check(asked)
+        check_listeners(cancel, observer)
         await anyio.lowlevel.checkpoint_if_cancelled()
         timeout = self.config.timeout if asked.timeout is INHERIT else asked.timeout
         deadline = nearer_deadline(

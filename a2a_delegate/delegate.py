@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
@@ -43,8 +44,10 @@ def check_seconds(name: str, value: object, *, zero: bool = False) -> None:
 
     Raises UsageError. A bool is a number in Python and never a time.
     """
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    seconds = float(value) if number and isinstance(value, int | float) else math.nan
+    seconds = math.nan
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        with contextlib.suppress(OverflowError):
+            seconds = float(value)
     if not math.isfinite(seconds) or seconds < 0 or (seconds == 0 and not zero):
         least = "zero or more" if zero else "more than zero"
         msg = f"{name} must be a finite number of seconds, {least}; got {value!r}"
@@ -107,6 +110,16 @@ def as_request(request: DelegateRequest | str) -> DelegateRequest:
         msg = f"a request is a DelegateRequest or text; got {type(asked).__name__}"
         raise UsageError(msg)
     return asked
+
+
+def check_listeners(cancel: object, observer: object) -> None:
+    """Refuse what is no token and no observer. Raises UsageError, before anything is sent."""
+    if cancel is not None and not isinstance(cancel, CancelToken):
+        msg = f"cancel is a CancelToken; got {type(cancel).__name__}"
+        raise UsageError(msg)
+    if observer is not None and not callable(observer):
+        msg = f"an observer is a callable of one signal; got {type(observer).__name__}"
+        raise UsageError(msg)
 
 
 def _check_text(name: str, value: object) -> None:

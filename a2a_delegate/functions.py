@@ -12,6 +12,7 @@ from a2a_delegate.delegate import (
     DelegateRequest,
     DispatchOnly,
     as_request,
+    check_listeners,
     check_seconds,
 )
 from a2a_delegate.errors import UsageError
@@ -106,6 +107,7 @@ class FunctionDelegate(DispatchOnly):
     ) -> DelegateResult:
         """Call the function and wait for the outcome; see `Delegate.dispatch`."""
         asked = as_request(request)
+        check_listeners(cancel, observer)
         await anyio.lowlevel.checkpoint_if_cancelled()
         work = _Work(self._function, asked, self._clock.new_id())
         driver = Driver(

@@ -103,6 +103,7 @@ WRONG: Any = [
     ({"prompt": "x", "timeout": math.inf}, "timeout must be"),
     ({"prompt": "x", "timeout": math.nan}, "timeout must be"),
     ({"prompt": "x", "timeout": True}, "timeout must be"),
+    ({"prompt": "x", "timeout": 10**400}, "timeout must be"),
     ({"prompt": "x", "timeout": "5"}, "timeout must be"),
 ]
 """Facts that no request is made of; untyped, as a caller without a type checker writes them."""
@@ -148,6 +149,27 @@ async def test_what_is_no_request_is_refused_by_every_delegate(request_: Any) ->
                 open_delegation(delegate, request_)
             with pytest.raises(UsageError, match="a prompt, parts or arguments"):
                 await delegate.dispatch("")
+    assert peer.truth.requests == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"cancel": "stop"}, "cancel is a CancelToken"),
+        ({"observer": 5}, "an observer is a callable"),
+    ],
+)
+async def test_what_is_no_token_and_no_observer_is_refused(
+    options: dict[str, Any], complaint: str
+) -> None:
+    async def work(request: DelegateRequest) -> str:
+        return request.prompt
+
+    peer, made = ScriptedPeer(), delegate_from(work, id="function")
+    async with delegate_to(peer) as remote:
+        for delegate in (remote, made):
+            with pytest.raises(UsageError, match=complaint):
+                await delegate.dispatch("work", **options)
     assert peer.truth.requests == ()
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
+import httpx
+
 from a2a_delegate.bindings.body import WatchedAuth, WatchedBody, WatchedRequest
 from a2a_delegate.bindings.failures import CLOSED, failed
 from a2a_delegate.bindings.reading import Received, UnreadableBodyError, give_up, read_body
@@ -18,8 +20,6 @@ from a2a_delegate.model.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    import httpx
 
     from a2a_delegate.bindings.exchange import Exchange
     from a2a_delegate.wire.cut_reply import TaskIdScan
@@ -69,10 +69,13 @@ Carried: TypeAlias = Answer | Unreadable | NotSent | Lost
 class Carrier:
     """Carries requests over a client that somebody else owns: neither changed nor closed here.
 
-    `max_reply_bytes` bounds what is kept of a reply, counted as decoded.
+    `max_reply_bytes` bounds what is kept of a reply, counted as decoded. Raises UsageError for what
+    is no asynchronous client.
     """
 
     def __init__(self, client: httpx.AsyncClient, *, max_reply_bytes: int) -> None:
+        if not isinstance(client, httpx.AsyncClient):
+            raise UsageError(f"client must be an httpx.AsyncClient; got {type(client).__name__}")
         self._client = client
         self._max_reply_bytes = max_reply_bytes
         # Time belongs to the caller of `carry`, who cancels it: a limit of the client's on reading,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 import httpx
@@ -11,7 +11,7 @@ import httpx
 from a2a_delegate.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Mapping
+    from collections.abc import AsyncGenerator
 
 AuthProvider: TypeAlias = Callable[[str | None, str], httpx.Auth | None]
 """Asked before each request: (principal, origin) -> how to authenticate, None for not at all.
@@ -52,6 +52,8 @@ class Credentials:
         headers: Mapping[str, str] | None = None,
         auth: httpx.Auth | AuthProvider | None = None,
     ) -> None:
+        if headers is not None and not isinstance(headers, Mapping):
+            raise UsageError(f"headers must be a mapping of names; got {type(headers).__name__}")
         for name, value in (headers or {}).items():
             _check_header(name, value)
         self.headers: Mapping[str, str] = {

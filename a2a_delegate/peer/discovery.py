@@ -134,8 +134,8 @@ class CardSource:
     ) -> None:
         if isinstance(max_bytes, bool) or not isinstance(max_bytes, int) or max_bytes < 1:
             raise UsageError(f"max_bytes must be a number of bytes above zero; got {max_bytes!r}")
-        self._typed = base_url.strip()
         self._places = places_of(base_url)
+        self._typed = base_url.strip()
         self._carrier = Carrier(client, max_reply_bytes=max_bytes)
         credentials = Credentials(headers, auth)
         self._headers = {**credentials.headers, **_HEADERS}

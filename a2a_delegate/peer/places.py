@@ -26,6 +26,8 @@ def places_of(typed: str) -> tuple[httpx.URL, ...]:
     query stays, a fragment goes. Raises UsageError for what is no address and says what to type,
     and UnsafeEndpointError for one with user information.
     """
+    if not isinstance(typed, str):
+        raise UsageError(f"the URL of an agent is text; got {type(typed).__name__}")
     url = _parsed(typed.strip())
     # The raw path: an encoded slash is no slash.
     raw, mark, query = url.raw_path.decode("ascii").partition("?")

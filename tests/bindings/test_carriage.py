@@ -45,6 +45,14 @@ async def carry(
             return await carrier.carry(errand(url, scan=scan), exchange)
 
 
+@pytest.mark.parametrize("client", [None, httpx.AsyncClient])
+async def test_what_is_no_asynchronous_client_is_refused(client: object) -> None:
+    with pytest.raises(UsageError, match=r"must be an httpx\.AsyncClient"):
+        Carrier(client, max_reply_bytes=1)  # type: ignore[arg-type]
+    with httpx.Client() as waits, pytest.raises(UsageError, match="got Client"):
+        Carrier(waits, max_reply_bytes=1)  # type: ignore[arg-type]
+
+
 async def test_a_complete_reply_is_an_answer() -> None:
     async def talk(line: Line) -> None:
         await line.hear()

@@ -48,6 +48,12 @@ def test_a_header_that_http_cannot_carry_is_refused_without_its_value(
     assert "s3cret" not in str(refusal.value)
 
 
+def test_headers_that_are_no_mapping_are_refused_and_not_shown() -> None:
+    with pytest.raises(UsageError, match="headers must be a mapping") as refusal:
+        Credentials([("key", "s3cret")])  # type: ignore[arg-type]
+    assert "s3cret" not in str(refusal.value)
+
+
 def test_an_authentication_that_is_none_is_refused() -> None:
     with pytest.raises(UsageError, match="auth must be"):
         Credentials(auth="token")  # type: ignore[arg-type]

@@ -99,6 +99,12 @@ def test_what_is_no_address_is_refused(typed: str) -> None:
         places_of(typed)
 
 
+@pytest.mark.parametrize("typed", [None, 5, b"https://h.example"])
+def test_what_is_no_text_is_refused(typed: object) -> None:
+    with pytest.raises(UsageError, match="the URL of an agent is text"):
+        places_of(typed)  # type: ignore[arg-type]
+
+
 def test_credentials_in_an_address_are_refused_and_not_shown() -> None:
     with pytest.raises(UnsafeEndpointError, match="user information") as refusal:
         places_of("https://me:s3cret@h.example")
