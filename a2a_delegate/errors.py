@@ -44,6 +44,10 @@ def shown(text: object, limit: int = _SHOWN) -> str:
 
 def public_url(url: str) -> str:
     """Return `url` without user information and query: the parts in which secrets are kept."""
+    if "//" not in url:
+        # Typed without a scheme: what stands before an @ is user information all the same.
+        authority, slash, rest = url.partition("/")
+        url = authority.rpartition("@")[2] + slash + rest
     try:
         parts = urlsplit(url)
         host = parts.netloc.rpartition("@")[2]

@@ -109,3 +109,12 @@ def test_credentials_in_an_address_are_refused_and_not_shown() -> None:
     with pytest.raises(UnsafeEndpointError, match="user information") as refusal:
         places_of("https://me:s3cret@h.example")
     assert "s3cret" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "typed", ["me:s3cret@h.example/a", "s3cret@h.example/a", "me:s3cret@x@h.example/a"]
+)
+def test_credentials_in_an_address_without_a_scheme_are_not_shown(typed: str) -> None:
+    with pytest.raises(UsageError, match=r"such as 'https://h\.example/a'") as refusal:
+        places_of(typed)
+    assert "s3cret" not in str(refusal.value)
