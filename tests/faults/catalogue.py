@@ -66,8 +66,8 @@ class Fault:
     prompt: str = "slow 0.5"
     others: tuple[tuple[Operation, Behaviour], ...] = ()
     manners: Manners = field(default_factory=Manners)
-    stopped: bool = False
-    """The operation is asked for only when the caller stops."""
+    options: tuple[tuple[str, bool], ...] = ()
+    """What kind of peer it is: options of ScriptedPeer."""
     lies: bool = False
     deaf: bool = False
 
@@ -226,7 +226,7 @@ _SITUATIONS: Final = {
     SEND: Fault("", SEND),
     GET: Fault("", GET),
     LIST: Fault("", LIST, others=((SEND, DropAfterAccepting()),)),
-    CANCEL: Fault("", CANCEL, prompt="stuck", stopped=True),
+    CANCEL: Fault("", CANCEL, prompt="stuck"),
 }
 
 
@@ -278,7 +278,18 @@ def _special() -> Iterator[Fault]:
         ("a refused cancel, 1.9 s late", Delay(1.9, RefusedCancel())),
     ):
         for prompt in ("stuck", "slow 0.5"):
-            yield Fault(f"{name} ({prompt})", CANCEL, (behaviour,), prompt=prompt, stopped=True)
+            yield Fault(f"{name} ({prompt})", CANCEL, (behaviour,), prompt=prompt)
+    for option, value in (
+        ("lists", False),
+        ("keeps_context_ids", False),
+        ("refuses_context_ids", True),
+        ("recognises_repeats", True),
+    ):
+        peer = Fault(f"a peer with {option}={value}", SEND, options=((option, value),))
+        yield peer
+        lost = (DropAfterAccepting(),)
+        yield replace(peer, name=f"lost reply of {peer.name}", once=lost)
+        yield replace(peer, name=f"lost reply of {peer.name} (stuck)", once=lost, prompt="stuck")
 
 
 FAULTS: Final[tuple[Fault, ...]] = (

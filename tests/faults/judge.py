@@ -418,7 +418,9 @@ def _recovered(facts: _Facts) -> Iterator[str]:
     """Section 5: what can be found is found."""
     case, task = facts.record.case, facts.task
     looked = [trip.began for trip in facts.record.trips if trip.operation == "list"]
-    honest = case.fault.operation is not Operation.LIST and not case.fault.deaf
+    # One that does not list, or lists under another context, tells nobody.
+    hides = {("lists", False), ("keeps_context_ids", False)} & set(case.fault.options)
+    honest = case.fault.operation is not Operation.LIST and not case.fault.deaf and not hides
     if task is None or not honest or "1.0" not in case.versions or case.fault.lies:
         return
     if facts.result.effect is not Effect.RAN and task.state is not WorkState.REJECTED:

@@ -160,8 +160,9 @@ class _Stage:
 
     def __init__(self, case: Case) -> None:
         self.case = case
-        self.peer = ScriptedPeer(case.versions)
         fault = case.fault
+        options: dict[str, Any] = dict(fault.options)
+        self.peer = ScriptedPeer(case.versions, **options)
         for operation, behaviour in fault.others:
             self.peer.script(operation, behaviour)
         self.peer.script(fault.operation, *fault.once)
