@@ -13,7 +13,8 @@ A *phase* says what is true of the one message that is handed over:
   the order and its delivery the body could still leave.
 - LOOKING_UP: the transport is gone, no id is known; the peer is asked by list.
 - FOLLOWING: the id is known; the peer is asked by get until the task ends or asks.
-- STOPPING: we want to stop and the id is known: cancel, then get, in one bound.
+- STOPPING: the id is known and nobody waits for the task any more, for a cause or because it cannot
+  be asked for: cancel, then get, in one bound.
 - SETTLED: the outcome is fixed; nothing changes it.
 
 Beside the phase stand the *evidence*, which accumulates and is never taken back, and the *cause*
@@ -36,8 +37,8 @@ through an event that proves that the attempt before did not begin: NOT_SENT, BU
 *No answer is thrown away.* In every phase in which a send can be in flight, MESSAGE and ENDED
 settle with that answer; in every phase in which a get or a cancel can be, ENDED does.
 
-*No dead end.* Each phase but SETTLED has a request in flight that was not told to stop, or a
-timer. SENDING alone may have no timer: a send waits for its peer as long as the caller wants.
+*No dead end.* Each phase but SETTLED sets a timer when it is entered, and every rule that stays in
+it leaves one set; SENDING alone has none: a send waits for its peer as long as the caller does.
 """
 
 from __future__ import annotations
