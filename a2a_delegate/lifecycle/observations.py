@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The delegation begins; told once, first."""
+    """The delegation begins; told once, before everything but a cancel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,10 @@ class Returned:
 
 @dataclass(frozen=True, slots=True)
 class CancelRequested:
-    """The caller, or a sibling's failure, stops the delegation."""
+    """The caller, or a sibling's failure, stops the delegation.
+
+    It may come before `Started`; then nothing is sent.
+    """
 
     by: Literal["caller", "sibling"]
     reason: object = None
