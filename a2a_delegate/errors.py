@@ -241,7 +241,8 @@ class TaskFailedError(DelegateError):
         self.state = state
         self.text = text
         words = f": {shown(text)}" if text else ""
-        super().__init__(f"the peer's task {task_id or '(no id)'} ended as {state}{words}")
+        task = "(no id)" if task_id is None else shown(task_id, 200)
+        super().__init__(f"the peer's task {task} ended as {state}{words}")
 
 
 class OutputMismatchError(DelegateError):

@@ -405,6 +405,8 @@ def _explanation(result: _Outcome) -> Iterator[str]:
         )
     handle = result.handle
     if handle is not None:
-        yield f"message {handle.message_id}, task {handle.task_id or 'not known'}"
+        # The id is the peer's word: it must not tell lines of its own.
+        task = "not known" if handle.task_id is None else shown(handle.task_id, 200)
+        yield f"message {handle.message_id}, task {task}"
     yield str(result) + (" (late: after a cancel or a deadline)" if result.late else "")
     yield f"effect: {result.effect} ({_PROOF[result.effect]})"
