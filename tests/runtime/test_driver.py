@@ -381,6 +381,34 @@ def test_an_interrupt_on_asyncio_stops_the_peer_and_goes_on() -> None:
 
 
 @pytest.mark.spec("CXL-3")
+@pytest.mark.parametrize(("inner", "outer"), [(2.0, 2.5), (2.5, 2.0), (2.0, 2.0)])
+def test_of_nested_timeouts_the_outermost_that_fell_is_seen(inner: float, outer: float) -> None:
+    peer, seen = ScriptedPeer(), []
+    peer.always(Operation.CANCEL, Hang())
+    peer.always(Operation.GET, Hang())
+
+    async def main() -> None:
+        async with delegate_to(peer) as delegate:
+            try:
+                async with asyncio.timeout(outer):
+                    try:
+                        async with asyncio.timeout(inner):
+                            await delegate.dispatch("stuck")
+                    except TimeoutError:
+                        seen.append("inner")
+            except TimeoutError:
+                seen.append("outer")
+            assert asyncio.get_running_loop().time() == pytest.approx(4.0, abs=0.6)
+            task = asyncio.current_task()
+            assert task is not None
+            assert task.cancelling() == 0
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        runner.run(main())
+    assert seen == ["outer"]
+
+
+@pytest.mark.spec("CXL-3")
 async def test_a_lying_cancel_is_not_doubted_twice() -> None:
     peer, token = ScriptedPeer(), CancelToken()
     peer.script(Operation.CANCEL, LyingCancel())
