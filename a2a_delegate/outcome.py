@@ -357,6 +357,10 @@ DelegateResult: TypeAlias = (
 """Every way in which a delegation ends: one closed union, to be matched on."""
 
 
+_WORDS_OF_THE_PEER = frozenset({"context_id", "task_id", "question_id"})
+"""Ids that may hold anything that JSON can carry, also halves of surrogate pairs."""
+
+
 def _read_handle(facts: object) -> DelegationHandle:
     if not isinstance(facts, dict):
         raise TypeError("no JSON object")
@@ -367,7 +371,8 @@ def _read_handle(facts: object) -> DelegationHandle:
             continue
         if not isinstance(text, str):
             raise TypeError(f"{fact.name} must be text")
-        text.encode()  # a ValueError for what UTF-8 cannot carry
+        if fact.name not in _WORDS_OF_THE_PEER:
+            text.encode()  # a ValueError for what UTF-8 cannot carry
         texts[fact.name] = text
     sent_at = datetime.fromisoformat(texts.pop("sent_at"))
     if sent_at.tzinfo is None:

@@ -56,12 +56,15 @@ HANDLE = DelegationHandle(
 FACTS: dict[str, Any] = json.loads(HANDLE.to_json())
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+WORDS_OF_THE_PEER = st.text(st.characters())
 NEEDED = ("delegate_id", "endpoint", "version", "binding", "message_id", "body_digest")
-OPTIONAL = ("context_id", "task_id", "question_id", "tenant", "principal")
+THEIRS = ("context_id", "task_id", "question_id")
+OPTIONAL = ("tenant", "principal")
 HANDLES = st.builds(
     DelegationHandle,
     **dict.fromkeys(NEEDED, TEXTS),
     **dict.fromkeys(OPTIONAL, st.none() | TEXTS),
+    **dict.fromkeys(THEIRS, st.none() | WORDS_OF_THE_PEER),
     sent_at=st.datetimes(
         timezones=st.sampled_from([UTC, timezone(timedelta(hours=2))]),
         min_value=datetime(1970, 1, 2),  # noqa: DTZ001 - hypothesis adds the zone
@@ -75,6 +78,13 @@ def test_a_handle_comes_back_unchanged(handle: DelegationHandle) -> None:
     text = handle.to_json()
     assert "\n" not in text
     assert DelegationHandle.from_json(text) == handle
+
+
+@pytest.mark.parametrize("name", THEIRS)
+def test_an_id_of_the_peer_comes_back_with_half_a_surrogate_pair(name: str) -> None:
+    theirs: dict[str, Any] = {name: "\ud800"}
+    handle = replace(HANDLE, **theirs)
+    assert DelegationHandle.from_json(handle.to_json()) == handle
 
 
 def test_a_handle_of_a_later_version_is_read_by_what_is_known() -> None:
