@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import functools
 import json
-import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVarTuple, Unpack
 
@@ -14,6 +13,7 @@ import anyio
 import httpx
 import trio
 import trio.testing
+from hypothesis.internal.entropy import deterministic_PRNG
 
 from a2a_delegate import A2ADelegate, A2ADelegateConfig, CancelToken, Intent, Settled
 from a2a_delegate.testing import ScriptedPeer
@@ -221,18 +221,18 @@ class _Stage:
 
 
 def play(case: Case) -> Record:
-    """Play one case on a loop of its own."""
-    # The delegate draws its jitter from here: a case is the same each time.
-    random.seed(20)
+    """Play one case on a loop of its own, the same each time."""
     stage = _Stage(case)
-    if case.loop == "trio":
-        trio.run(_on_trio, stage, clock=trio.testing.MockClock(autojump_threshold=0))
-    elif case.caller is Caller.SHUTDOWN:
-        _shut_down(stage)
-    else:
-        with asyncio.Runner(loop_factory=_WatchedLoop) as runner:
-            runner.run(_on_asyncio(stage))
-            _inspect(runner, stage)
+    # Of the delegate's jitter, and of the order in which trio runs what is ready.
+    with deterministic_PRNG(20):
+        if case.loop == "trio":
+            trio.run(_on_trio, stage, clock=trio.testing.MockClock(autojump_threshold=0))
+        elif case.caller is Caller.SHUTDOWN:
+            _shut_down(stage)
+        else:
+            with asyncio.Runner(loop_factory=_WatchedLoop) as runner:
+                runner.run(_on_asyncio(stage))
+                _inspect(runner, stage)
     stage.count()
     return stage.record
 

@@ -22,6 +22,8 @@ from tests.faults.play import LOOPS, VERSIONS, Case, play
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+pytestmark = pytest.mark.exhaustive
+
     from tests.faults.catalogue import Fault
     from tests.faults.play import Record
 
