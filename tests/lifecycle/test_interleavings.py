@@ -20,6 +20,8 @@ from tests.lifecycle.world import setup
 if TYPE_CHECKING:
     from a2a_delegate.lifecycle.table import Cells
 
+pytestmark = pytest.mark.exhaustive
+
 DEADLINES = (None, 0.0, 0.1, 1.1, 2.6, 40.0)
 """None, passed before the start, and later: at each depth one of them falls in each phase."""
 KINDS = ("plain", "lists", "falls back", "here")
