@@ -22,10 +22,10 @@ from tests.faults.play import LOOPS, VERSIONS, Case, play
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-pytestmark = pytest.mark.exhaustive
-
     from tests.faults.catalogue import Fault
     from tests.faults.play import Record
+
+pytestmark = pytest.mark.exhaustive
 
 LEAST_IN_A_SWEEP = {("1.0",): 1_000, ("0.3",): 750, ("0.3", "1.0"): 1_000}
 AFTER_THE_CAUSE = {Phase.HOLDING, Phase.STOPPING, Phase.CLEANUP}
