@@ -7,6 +7,8 @@ or paint (ECMA-48), nor those that turn the order of letters round (Unicode's bi
 from __future__ import annotations
 
 import contextlib
+import errno
+import io
 import os
 import re
 import sys
@@ -48,24 +50,40 @@ def on_one_line(text: str, limit: int) -> str:
 def write_answer(text: str) -> OSError | None:
     """Write the answer to standard output, and return what kept it from arriving there.
 
-    On a terminal its control characters are spelled out; elsewhere it goes as it is, save what the
-    encoding cannot carry. A line break is added where none stands at its end.
+    On a terminal its control characters are spelled out; elsewhere it goes as it is. What the
+    encoding cannot carry is spelled out everywhere. A line break is added where none stands at its
+    end.
     """
     stream = sys.stdout
     if stream is None:
         return OSError("standard output is closed")
     if stream.isatty():
         text = visible(text)
-    elif hasattr(stream, "reconfigure"):
+    if hasattr(stream, "reconfigure"):
         # A lone surrogate, or a letter outside the locale's encoding, is no reason to fail.
         stream.reconfigure(errors="backslashreplace")
     try:
-        stream.write(text if text.endswith("\n") else f"{text}\n")
+        _write_whole(stream, text if text.endswith("\n") else f"{text}\n")
         stream.flush()
     except OSError as problem:
         _silence(stream)
         return problem
     return None
+
+
+def _write_whole(stream: TextIO, text: str) -> None:
+    """Write all of a text. Raises OSError."""
+    raw: object = getattr(stream, "buffer", None)
+    if not isinstance(raw, io.RawIOBase):
+        stream.write(text)
+        return
+    # PYTHONUNBUFFERED: what the stream takes is written once, and a part of it counts as all.
+    left = memoryview(text.replace("\n", os.linesep).encode(stream.encoding, "backslashreplace"))
+    while left:
+        written = raw.write(left)
+        if written is None:
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+        left = left[written:]
 
 
 def _silence(stream: TextIO) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from a2a_delegate.testing import DropAfterAccepting, Operation, Redirect, Respond, RpcError
-from tests.cli.command import COMMAND, invoke, run
+from tests.cli.command import COMMAND, environment, finish, invoke, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -342,6 +343,36 @@ def test_an_answer_for_a_closed_standard_output_is_no_success(peer: PeerOnAPort)
     done = run("send", peer.origin, "hi", command=shell_around(shell))
     assert done.status == 1
     assert done.err == "the answer could not be written: standard output is closed\n"
+
+
+@pytest.mark.spec("CLI-9")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_an_answer_that_is_not_read_to_its_end_is_no_success(
+    peer: PeerOnAPort, tmp_path: Path, unbuffered: str
+) -> None:
+    prompt = tmp_path / "prompt"
+    prompt.write_text("x" * 500_000)
+    shell = ("/bin/sh", "-c", f'exec "$0" "$@" < {prompt}', *COMMAND)
+    with subprocess.Popen(  # noqa: S603 - words of this test
+        [*shell, "send", peer.origin, "-"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment({"PYTHONUNBUFFERED": unbuffered}),
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.read(6) == b"result"
+        process.stdout.close()
+        process.stdout = None
+        done = finish(process)
+    assert done.err == "the answer could not be written: Broken pipe\n"
+    assert done.status == 1
+
+
+def test_a_long_answer_is_written_whole_without_buffers(peer: PeerOnAPort) -> None:
+    prompt = "é" * 200_000
+    done = run("send", peer.origin, "-", stdin=prompt.encode(), env={"PYTHONUNBUFFERED": "1"})
+    assert done.out.decode() == f"result of {prompt}\n"
+    assert done.status == 0
 
 
 @pytest.mark.parametrize("target", ["2>&-", "2>/dev/full"])

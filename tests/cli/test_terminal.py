@@ -162,6 +162,16 @@ def test_an_answer_on_a_terminal_is_inert(monkeypatch: pytest.MonkeyPatch) -> No
     assert stream.getvalue() == f"an answer {visible(HOSTILE)}\n"
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_without_the_letters_of_an_answer_shows_it_all_the_same(
+    peer: PeerOnAPort, encoding: str
+) -> None:
+    env = {"PYTHONUTF8": "0", "PYTHONIOENCODING": encoding}
+    with Terminal("send", peer.origin, "€ \u202e", env=env) as terminal:
+        assert terminal.finish() == 0
+    assert rb"result of \u20ac \u202e" in terminal.seen
+
+
 @pytest.mark.spec("CLI-9")
 def test_an_answer_for_a_standard_output_that_is_none_is_not_written(
     monkeypatch: pytest.MonkeyPatch,
