@@ -159,6 +159,11 @@ class Evidence:
         """
         return self.fault is not None and self.fault.kind in PROVEN and self.task_id is None
 
+    @property
+    def in_order(self) -> tuple[Attempt, ...]:
+        """The attempts that are kept, as they were made; requests side by side end as they like."""
+        return tuple(sorted(self.attempts, key=lambda one: one.number))
+
     # -- learning ------------------------------------------------------------------------------
 
     def learn_left(self) -> None:
@@ -173,7 +178,7 @@ class Evidence:
 
     def learn_end(self, ended: Ended, *, current: bool) -> Iterator[Signal]:
         """Take what an ended request shows; `current`: it had not been let go."""
-        self._keep(ended.attempt)
+        self.keep(ended.attempt)
         failure = self.failure_of(ended)
         if ended.name is OperationName.SEND and ended.attempt.body_left:
             self.learn_left()
@@ -249,7 +254,7 @@ class Evidence:
                 if before_by_name.get(name) != artifact:
                     yield ArtifactChunk(task.id, artifact)
 
-    def _keep(self, attempt: Attempt) -> None:
+    def keep(self, attempt: Attempt) -> None:
         """Keep an attempt, in bounded memory: a task may be polled for days."""
         self.attempts.append(attempt)
         if len(self.attempts) > _KEPT_ATTEMPTS:

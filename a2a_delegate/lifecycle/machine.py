@@ -6,7 +6,8 @@ It knows no protocol version, no binding and no clock. The rules are in `table`,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, assert_never
 
 from a2a_delegate.errors import UsageError
 from a2a_delegate.lifecycle.desk import Desk
@@ -38,11 +39,12 @@ from a2a_delegate.outcome import CancelReceipt
 from a2a_delegate.signals import Intent, Sent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from a2a_delegate.lifecycle.commands import Command
     from a2a_delegate.lifecycle.plan import Plan
     from a2a_delegate.model.task import Task
+    from a2a_delegate.outcome import Attempt, DelegateResult
 
 NOT_LISTING: frozenset[FaultKind] = frozenset(
     {
@@ -96,6 +98,7 @@ class Lifecycle:
     ) -> None:
         self._phase = Phase.PREPARED
         self._begun = False
+        self._returned = False
         self._table = table
         self._desk = Desk(Evidence(plan, plan.route), plan.timing, chance)
 
@@ -103,6 +106,22 @@ class Lifecycle:
     def phase(self) -> Phase:
         """What is true now."""
         return self._phase
+
+    @property
+    def stop(self) -> Literal["cancel", "deadline"]:
+        """Why a request that is let go now is let go: somebody cancelled, or its time is over."""
+        cause = self._desk.seen.cause
+        return "deadline" if cause is None or cause.by == "deadline" else "cancel"
+
+    def completed(self, result: DelegateResult, stuck: Iterable[Attempt]) -> DelegateResult:
+        """Add to the outcome the requests that ended after it was fixed, and those that never did.
+
+        An outcome of its own making, from work in this process, stands as it is.
+        """
+        if self._returned:
+            return result
+        made = sorted((*self._desk.seen.in_order, *stuck), key=lambda one: one.number)
+        return replace(result, attempts=tuple(made))
 
     def commands(self) -> list[Command]:
         """Take what is to be done, in order; each command is given once."""
@@ -196,7 +215,7 @@ class Lifecycle:
                     desk.tell(signal)
                 event = Event.ID_SEEN
             case Returned(result):
-                desk.returned = result
+                desk.returned, self._returned = result, True
                 event = Event.RETURNED
             case Ended():
                 event = self._note_end(observation)
@@ -270,8 +289,11 @@ class Lifecycle:
         return Event.MORE_PAGES if more else Event.SEARCHED
 
     def _compare(self, observation: Observation) -> None:
-        """Take another end than the first one, after which nothing else counts."""
-        if isinstance(observation, Ended) and isinstance(observation.reply, TaskReply):
+        """Take how the last requests end, and another end of the task than the first one."""
+        if not isinstance(observation, Ended):
+            return
+        self._desk.seen.keep(observation.attempt)
+        if isinstance(observation.reply, TaskReply):
             task = observation.reply.task
             if task.id == self._desk.seen.task_id and task.status.state.is_terminal:
                 self._desk.shown = task

@@ -48,7 +48,7 @@ def _common(seen: Evidence, *, late: bool = False) -> _Common:
         "delegate_id": seen.plan.delegate_id,
         "effect": seen.effect,
         "handle": seen.handle,
-        "attempts": tuple(seen.attempts),
+        "attempts": seen.in_order,
         "artifacts": seen.artifacts,
         "message": seen.answer or (words[0] if words else None),
         "late": late,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, assert_never, cast
+from typing import TYPE_CHECKING, Literal, Protocol, assert_never, cast
 
 import anyio
 
@@ -122,7 +122,7 @@ class _Flight:
     endpoint: str
     reply: Reply | None = None
     task: OwnedTask | None = None
-    let_go: bool = False
+    let_go: Literal["cancel", "deadline"] | None = None
     renewed: bool = False
 
     @property
@@ -226,11 +226,13 @@ class Driver:
 
     def _close(self) -> None:
         """Name the requests that stay, and tell the outcome, the last signal of all."""
+        stuck = [self._end_of(flight).attempt for flight in self._flights.values()]
         for flight in self._flights.values():
             self._observers.tell(TransportStuck(flight.operation.name.value))
             if flight.task is not None:
                 self.left_behind.append(flight.task)
         if self._result is not None:
+            self._result = self._machine.completed(self._result, stuck)
             self._observers.tell(Settled(self._result))
 
     def _listen(self) -> Callable[[], None]:
@@ -331,7 +333,7 @@ class Driver:
         if flight.exchange.seal() and unless_left:
             flight.exchange.sealed = False
             return
-        flight.let_go = True
+        flight.let_go = self._machine.stop
         flight.task.cancel()
 
     def _land(self, flight: _Flight) -> None:
@@ -365,14 +367,14 @@ class Driver:
     def _without_reply(self, flight: _Flight) -> Reply:
         error = None if flight.task is None else flight.task.error
         reason = "" if error is None else f"{type(error).__name__} in the transport"
-        phase = "cancel" if flight.let_go or error is None else "read"
+        phase = flight.let_go or ("cancel" if error is None else "read")
         problem: LostReplyError | PeerUnreachableError
         if flight.exchange.body_left:
             problem = LostReplyError(method=flight.operation.name.value, phase=phase, reason=reason)
             problem.__cause__ = error
             return Lost(problem, evidence=flight.exchange.evidence)
-        phase = "deadline" if error is None else "connect"
-        problem = PeerUnreachableError(phase=phase, url=flight.endpoint, reason=reason)
+        before = "deadline" if error is None else "connect"
+        problem = PeerUnreachableError(phase=before, url=flight.endpoint, reason=reason)
         problem.__cause__ = error
         return NotSent(problem)
 
