@@ -218,6 +218,14 @@ class InvalidReplyError(DelegateError):
         super().__init__(f"the reply to {method}{answer} was not understood: {self.reason}")
 
 
+_LOSSES = {
+    "write": "the line was cut before all of it had",
+    "read": "the line was cut before a complete answer came",
+    "deadline": "the deadline passed before a complete answer came",
+    "cancel": "it was cancelled before a complete answer came",
+}
+
+
 class LostReplyError(DelegateError):
     """The request left, or part of it, and no complete answer came back.
 
@@ -229,8 +237,9 @@ class LostReplyError(DelegateError):
         self.method = method
         self.phase = phase
         self.reason = shown(reason)
+        how = _LOSSES.get(phase, "no complete answer came")
         why = f": {self.reason}" if reason else ""
-        super().__init__(f"{method} left, and no complete answer came ({phase}){why}")
+        super().__init__(f"the {method} left, and {how}{why}")
 
 
 class TaskFailedError(DelegateError):
