@@ -58,8 +58,8 @@ class Errand:
 
 async def look(errand: Errand, token: CancelToken) -> AgentCard | Refused:
     """Find the card of the agent."""
-    async with own_client() as client:
-        try:
+    try:
+        async with own_client() as client:
             return await fetch_agent_card(
                 errand.url,
                 client=client,
@@ -67,8 +67,8 @@ async def look(errand: Errand, token: CancelToken) -> AgentCard | Refused:
                 cancel=token,
                 headers=errand.headers,
             )
-        except DelegateError as error:
-            return Refused(error)
+    except DelegateError as error:
+        return Refused(error)
 
 
 async def delegate(
@@ -81,8 +81,8 @@ async def delegate(
 ) -> DelegateResult | Refused:
     """Find the agent and delegate the request to it, all within the one timeout."""
     began, left = anyio.current_time(), errand.timeout
-    async with own_client() as client:
-        try:
+    try:
+        async with own_client() as client:
             card = await fetch_agent_card(
                 errand.url,
                 client=client,
@@ -98,5 +98,5 @@ async def delegate(
                 return await agent.dispatch(
                     replace(request, timeout=left), cancel=token, observer=observer
                 )
-        except DelegateError as error:
-            return Refused(error)
+    except DelegateError as error:
+        return Refused(error)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import functools
+import os
 import urllib.request
 from http.cookiejar import CookieJar
 from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from a2a_delegate.errors import UsageError
+
 if TYPE_CHECKING:
     import ssl
+    from collections.abc import Mapping
     from http.cookiejar import Cookie
 
 CONNECT_SECONDS = 10.0
@@ -37,6 +41,16 @@ MAX_COOKIE_CHARACTERS = 4096
 
 _DEFAULTS = frozenset({"host", "user-agent"})
 
+_ENVIRONMENT = frozenset(
+    {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"}
+)
+_HINTS: Mapping[type[BaseException], str] = {
+    ImportError: "a proxy by SOCKS needs the extra of httpx: pip install 'httpx[socks]'",
+    FileNotFoundError: "there is no such file of certificates",
+    ValueError: "it knows no such kind of proxy",
+    httpx.InvalidURL: "the address of a proxy is none",
+}
+
 
 def own_client() -> httpx.AsyncClient:
     """Make a client for one delegate, who closes it.
@@ -44,7 +58,21 @@ def own_client() -> httpx.AsyncClient:
     HTTP/1.1, no redirects, as many connections as there are calls (a peer may hold a send open for
     as long as it works), proxies and certificates from the environment as httpx reads them. All
     clients of the process share one TLS context: each would take 10 to 20 ms to make its own.
+
+    Raises UsageError where the environment names a proxy or certificates that httpx cannot use.
     """
+    try:
+        return _client()
+    except (ImportError, OSError, ValueError, httpx.InvalidURL) as problem:
+        # What stands in the environment may hold a password, so it is not shown.
+        named = ", ".join(sorted(name for name in os.environ if name.upper() in _ENVIRONMENT))
+        raise UsageError(
+            f"httpx cannot use what stands in the environment ({named or 'nothing is set'}): "
+            f"{_HINTS.get(type(problem), type(problem).__name__)}"
+        ) from problem
+
+
+def _client() -> httpx.AsyncClient:
     # A client that is given its transport looks for no proxies.
     if urllib.request.getproxies().keys() - {"no"}:
         return httpx.AsyncClient(

@@ -391,6 +391,25 @@ def shell_around(shell: tuple[str, ...]) -> tuple[str, ...]:
     return (*shell, *COMMAND)
 
 
+@pytest.mark.parametrize("command", [("card",), ("send", "hi")])
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("SSL_CERT_FILE", "/nonexistent", "no such file of certificates"),
+        ("HTTP_PROXY", "ftp://h.example", "no such kind of proxy"),
+    ],
+)
+def test_an_environment_that_cannot_be_used_is_told_of(
+    peer: PeerOnAPort, command: tuple[str, ...], name: str, value: str, told: str
+) -> None:
+    word, *words = command
+    done = run(word, peer.origin, *words, env={name: value, "NO_PROXY": ""})
+    assert done.status == 2
+    assert name in done.err
+    assert told in done.err
+    assert "Traceback" not in done.err
+
+
 def test_letters_that_the_encoding_lacks_are_spelled_out(peer: PeerOnAPort) -> None:
     done = run("send", peer.origin, "é €", env={"PYTHONUTF8": "0", "PYTHONIOENCODING": "latin-1"})
     assert done.out == b"result of \xe9 \\u20ac\n"

@@ -11,6 +11,7 @@ import pytest
 
 from a2a_delegate.bindings.carriage import Answer, Carrier, Errand
 from a2a_delegate.bindings.exchange import Exchange
+from a2a_delegate.errors import UsageError
 from a2a_delegate.lifecycle.operations import Lost, NotSent
 from a2a_delegate.peer.own_client import (
     CONNECT_SECONDS,
@@ -217,6 +218,19 @@ async def test_a_proxy_of_the_environment_is_gone_by(
         assert (type(client) is not httpx.AsyncClient) is direct
         assert client.trust_env
         assert client.timeout == httpx.Timeout(None, connect=CONNECT_SECONDS)
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [("ftp://me:s3cret@h.example", "no such kind"), ("http://me:s3cret@h.example:x", "is none")],
+)
+def test_a_proxy_that_cannot_be_used_is_told_of_and_not_shown(
+    monkeypatch: pytest.MonkeyPatch, address: str, reason: str
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", address)
+    with pytest.raises(UsageError, match=f"HTTPS_PROXY.*{reason}") as refusal:
+        own_client()
+    assert "s3cret" not in str(refusal.value)
 
 
 async def test_a_proxy_of_the_environment_carries_the_request(
