@@ -6,6 +6,9 @@ import sys
 
 _NEEDS = ("rich", "typer")
 
+_INTERRUPTED = 130
+"""A shell's exit status for a program that Ctrl-C ended."""
+
 _HOW_TO_INSTALL = """\
 The command a2a-delegate needs packages that are not installed here ({missing}).
 Install its extra with: pip install 'a2a-delegate[cli]'
@@ -15,7 +18,8 @@ Install its extra with: pip install 'a2a-delegate[cli]'
 def main() -> None:
     """Run the command with the arguments of the process, and exit with its status.
 
-    Without the packages of the extra it says how to install them, and the status is 2.
+    Without the packages of the extra it says how to install them, and the status is 2. A Ctrl-C that
+    comes before anything was begun ends it without a word.
     """
     try:
         from a2a_delegate.cli.app import app  # noqa: PLC0415 - the extra may not be installed
@@ -25,4 +29,7 @@ def main() -> None:
         if sys.stderr is not None:
             sys.stderr.write(_HOW_TO_INSTALL.format(missing=missing.name))
         sys.exit(2)
+    except KeyboardInterrupt:
+        # The imports take longest of all that happens before the first byte leaves.
+        sys.exit(_INTERRUPTED)
     app(prog_name="a2a-delegate")

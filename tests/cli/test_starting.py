@@ -49,6 +49,20 @@ def test_main_says_how_to_install_the_extra_and_takes_nothing_else_for_it(
         main()
 
 
+def test_a_ctrl_c_while_the_packages_are_imported_is_no_traceback() -> None:
+    code = (
+        "import sys\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'httpx': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "from a2a_delegate.cli import main\n"
+        "main()\n"
+    )
+    done = run("send", "http://h.example", "hi", command=python(code))
+    assert (done.status, done.out, done.err) == (130, b"", "")
+
+
 @pytest.mark.spec("CLI-1")
 def test_another_module_that_is_missing_is_not_taken_for_the_extra() -> None:
     done = run("--help", command=python(RUN_MAIN.format(missing="httpx")))
