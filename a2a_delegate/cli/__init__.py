@@ -18,8 +18,8 @@ Install its extra with: pip install 'a2a-delegate[cli]'
 def main() -> None:
     """Run the command with the arguments of the process, and exit with its status.
 
-    Without the packages of the extra it says how to install them, and the status is 2. A Ctrl-C that
-    comes before anything was begun ends it without a word.
+    Without the packages of the extra it says how to install them, and the status is 2. A Ctrl-C
+    that comes before anything was begun ends it without a word.
     """
     try:
         from a2a_delegate.cli.app import app  # noqa: PLC0415 - the extra may not be installed
