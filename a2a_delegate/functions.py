@@ -198,7 +198,8 @@ class _Work:
         if call is None or not call.finished:
             return Task(self.task_id, TaskStatus(TaskState.WORKING))
         if call.error is not None:
-            words = Message("", Role.AGENT, (TextPart(str(call.error) or repr(call.error)),))
+            told = f"{type(call.error).__name__}: {call.error}".removesuffix(": ")
+            words = Message("", Role.AGENT, (TextPart(told),))
             return Task(self.task_id, TaskStatus(TaskState.FAILED, message=words))
         if not self._ended:
             return Task(self.task_id, TaskStatus(TaskState.CANCELED))

@@ -17,7 +17,7 @@ import re
 from dataclasses import MISSING, field, fields
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, assert_never
 
 from a2a_delegate.errors import (
     DelegateError,
@@ -152,7 +152,7 @@ class _Outcome:
         return self.effect is Effect.NOT_STARTED
 
     def explain(self) -> str:
-        """Tell, one line a step, what was done and seen, and what the verdict rests on."""
+        """Tell the verdict, what it rests on, and one line for each request, in UTC."""
         return "\n".join(_explanation(self))
 
 
@@ -198,7 +198,9 @@ class Completed(_Outcome):
 
     def __str__(self) -> str:
         """Say it in one sentence."""
-        return "completed: the peer says so"
+        if self.output is not None:
+            return f"completed: {shown(self.output, 200)}"
+        return f"completed with {len(self.data)} values and no text"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,7 +250,8 @@ class Cancelled(_Outcome):
 
     def __str__(self) -> str:
         """Say it in one sentence."""
-        return f"cancelled by the {self.by}; cancel at the peer: {self.receipt}"
+        why = f" ({shown(self.reason, 200)})" if isinstance(self.reason, str) else ""
+        return f"cancelled by the {self.by}{why}; cancel at the peer: {self.receipt}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -393,19 +396,28 @@ def _candidates(data: tuple[JSON, ...], output: str | None) -> Iterator[JSON]:
             return
 
 
-_PROOF = {
-    Effect.NOT_STARTED: "no byte of the request left, or the peer refused before it began",
-    Effect.MAY_HAVE_RUN: "the request left and nothing proves that it did not begin",
-    Effect.RAN: "the peer showed a task or a message of its own",
-}
+def _proof(result: _Outcome) -> str:
+    """Say what the effect rests on; without a handle nothing left this process."""
+    left = result.handle is not None
+    match result.effect:
+        case Effect.NOT_STARTED:
+            return "the peer refused before it began" if left else "no byte of the message left"
+        case Effect.MAY_HAVE_RUN:
+            return "the message left, and nothing proves that the peer did not begin"
+        case Effect.RAN:
+            return "the peer showed a task or a message of its own" if left else "it was called"
+        case _:
+            assert_never(result.effect)
 
 
 def _explanation(result: _Outcome) -> Iterator[str]:
+    yield str(result) + (" (late: after a cancel or a deadline)" if result.late else "")
+    yield f"effect: {result.effect} ({_proof(result)})"
     for one in result.attempts:
         status = "" if one.http_status is None else f", HTTP {one.http_status}"
         body = "the body left" if one.body_left else "no byte left"
         yield (
-            f"{one.started_at:%H:%M:%S.%f}  {one.number}. {one.operation} ({one.version}): "
+            f"{one.started_at:%H:%M:%S.%f}Z  {one.number}. {one.operation} ({one.version}): "
             f"{one.outcome}{status}, {body}, {one.seconds:.3f} s"
         )
     handle = result.handle
@@ -413,5 +425,3 @@ def _explanation(result: _Outcome) -> Iterator[str]:
         # The id is the peer's word: it must not tell lines of its own.
         task = "not known" if handle.task_id is None else shown(handle.task_id, 200)
         yield f"message {handle.message_id}, task {task}"
-    yield str(result) + (" (late: after a cancel or a deadline)" if result.late else "")
-    yield f"effect: {result.effect} ({_PROOF[result.effect]})"

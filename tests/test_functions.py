@@ -117,7 +117,7 @@ async def test_what_a_function_raises_is_a_failure_with_its_cause() -> None:
     assert isinstance(result, Failed)
     assert result.effect is Effect.RAN
     assert isinstance(result.error, TaskFailedError)
-    assert result.error.text == "the disk is full"
+    assert result.error.text == "ValueError: the disk is full"
     assert result.error.__cause__ is problem
     with pytest.raises(TaskFailedError):
         result.raise_for_status()

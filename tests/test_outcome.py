@@ -192,8 +192,8 @@ COMMON: Any = {"delegate_id": "research", "effect": Effect.RAN, "handle": HANDLE
 @pytest.mark.parametrize(
     ("result", "kind", "words"),
     [
-        (Failed(error=GONE, **COMMON), LostReplyError, "failed: send left"),
-        (Rejected(error=GONE, **COMMON), LostReplyError, "rejected: send left"),
+        (Failed(error=GONE, **COMMON), LostReplyError, "failed: the send left"),
+        (Rejected(error=GONE, **COMMON), LostReplyError, "rejected: the send left"),
         (
             Cancelled(by="peer", receipt=CancelReceipt.REFUSED, **COMMON),
             DelegationCancelledError,
@@ -215,7 +215,7 @@ COMMON: Any = {"delegate_id": "research", "effect": Effect.RAN, "handle": HANDLE
             "the peer needs credentials: which city?",
         ),
         (Running(last_state="working", **COMMON), DelegationPausedError, "the task goes on"),
-        (Unknown(cause=GONE, **COMMON), UnknownEffectError, "unknown: send left"),
+        (Unknown(cause=GONE, **COMMON), UnknownEffectError, "unknown: the send left"),
     ],
 )
 def test_what_is_no_answer_raises_and_explains_itself(
@@ -226,7 +226,7 @@ def test_what_is_no_answer_raises_and_explains_itself(
     assert getattr(raised.value, "result", result) is result
     assert words in str(result)
     told = result.explain().splitlines()
-    assert told[-2:] == [
+    assert told[:2] == [
         str(result),
         "effect: ran (the peer showed a task or a message of its own)",
     ]
@@ -257,9 +257,29 @@ def test_an_explanation_tells_each_request_and_how_it_ended() -> None:
         version="1.0",
     )
     result = Unknown(cause=GONE, attempts=(attempt, replace(attempt, http_status=None)), **COMMON)
-    first, second, *_ = result.explain().splitlines()
-    assert first == ("12:30:15.123456  1. send (1.0): refused, HTTP 503, the body left, 0.250 s")
+    _, _, first, second, *_ = result.explain().splitlines()
+    assert first == ("12:30:15.123456Z  1. send (1.0): refused, HTTP 503, the body left, 0.250 s")
     assert "refused, the body left" in second
+
+
+def test_an_explanation_says_which_proof_it_has() -> None:
+    never_left = Failed(error=GONE, **{**COMMON, "effect": Effect.NOT_STARTED, "handle": None})
+    refused = Rejected(error=GONE, **{**COMMON, "effect": Effect.NOT_STARTED})
+    nobody_knows = Unknown(cause=GONE, **{**COMMON, "effect": Effect.MAY_HAVE_RUN})
+    assert "not-started (no byte of the message left)" in never_left.explain()
+    assert "not-started (the peer refused before it began)" in refused.explain()
+    assert "nothing proves that the peer did not begin" in nobody_knows.explain()
+
+
+def test_a_sentence_shows_the_answer_or_what_there_is_of_it() -> None:
+    assert str(completed(output="Rome\nis a city")) == "completed: Rome is a city"
+    assert str(completed(ROME)) == "completed with 1 values and no text"
+
+
+def test_a_sentence_shows_the_reason_of_a_cancel_where_it_is_text() -> None:
+    left = Cancelled(by="caller", reason="the user left", **COMMON)
+    assert str(left).startswith("cancelled by the caller (the user left); ")
+    assert "object" not in str(replace(left, reason=object()))
 
 
 def test_only_what_never_started_is_safe_to_retry() -> None:

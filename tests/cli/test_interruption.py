@@ -43,7 +43,8 @@ def test_the_first_signal_cancels_at_the_peer_and_tells_the_receipt(
     assert (done.status, done.out) == (5, b"")
     first, *rest = done.err.splitlines()
     assert first == f"{number.name}: cancelling, which takes at most 4.5 s; once more ends at once"
-    assert "cancelled by the caller; cancel at the peer: confirmed" in rest
+    outcome = f"cancelled by the caller ({number.name}); cancel at the peer: confirmed"
+    assert outcome in rest
     assert peer.do(lambda it: it.truth.open) == 0
 
 

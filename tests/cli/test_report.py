@@ -138,8 +138,10 @@ def test_advice_is_in_the_words_of_the_command_line() -> None:
                     LostReplyError(method="send", phase="read"),
                 ),
             ],
-            "sending · send: the send left, and the line was cut before a complete answer came"
-            " · 1.5 s",
+            (
+                "sending · send: the send left, and the line was cut before a complete answer came"
+                " · 1.5 s"
+            ),
         ),
         (
             [StateSeen("t", "working"), Recovered("t")],
