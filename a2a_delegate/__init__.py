@@ -10,6 +10,11 @@ Hand over a sub-task and get one typed outcome that says what happened and what 
             case Completed(output=text): ...
             case Unknown(handle=handle): ...  # sent, never answered: it may have run
 
+Begin with `connect` (or `fetch_agent_card` and `A2ADelegate` for a client of your own),
+`delegate_from` for functions, `DelegateRequest`, `CancelToken`, `open_delegation`. Outcomes are the
+classes of `DelegateResult`; what observers are told those of `Signal`; every error is a
+`DelegateError`. For tests of your own see `a2a_delegate.testing`.
+
 Every name below is imported when it is first used, so the package itself costs next to nothing.
 """
 

@@ -296,6 +296,13 @@ class Delegate(Protocol):
 
         What happens at the peer and on the way is an outcome, never an exception. Raises UsageError
         for a wrong call, and the caller's own cancellation after the cleanup.
+
+        Whoever writes a delegate owes its callers this as well (`delegate_from` gives it for an
+        async function, and `a2a_delegate.testing.DelegateSuite` checks it): the observer is told
+        `Intent` first and `Settled` last and once, with the outcome that is returned, also when
+        the caller's cancellation goes on; an observer that raises is dropped; a cancelled token,
+        the request's timeout and a surrounding anyio deadline end the work within a small bound,
+        the last of them with an outcome before that deadline.
         """
         ...
 

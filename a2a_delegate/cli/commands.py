@@ -141,9 +141,13 @@ def _attended(
         bound = f", which takes at most {cleanup:g} s" if cleanup else ""
         screen.say(f"{name}: cancelling{bound}; once more ends at once")
 
+    def leave() -> None:
+        screen.say("ended at once: whether the agent stopped is not known, it may still be working")
+        screen.close()
+
     async def attend() -> T:
         return await interruptible(
-            lambda token: work(token, telling.observe), on_first=stop, on_second=screen.close
+            lambda token: work(token, telling.observe), on_first=stop, on_second=leave
         )
 
     with screen.showing(telling.line):

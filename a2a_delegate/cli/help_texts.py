@@ -26,7 +26,8 @@ Exit status:
   3  no usable peer: no card, no version in common, an origin that is not allowed
   4  the agent asks for input or for credentials
   5  cancelled or timed out
-  6  unknown: it may have run, so look before you repeat it
+  6  unknown: it may have run, so look before you repeat it; so may what failed with an error that
+     proves nothing
 """
 
 EXIT_STATUSES = f"{_AS_IS}{_STATUSES}"

@@ -290,7 +290,8 @@ def _refused(place: httpx.URL, answer: Answer, *, looked: int = 1) -> InvalidAge
     if text and not text.startswith("<"):
         words.append(f"it says {text!r}")
     if looked > 1:
-        words.append(f"nor is one at the {looked - 1} other places where cards are kept")
+        places = "other place" if looked == 2 else f"{looked - 1} other places"  # noqa: PLR2004
+        words.append(f"nor is one at the {places} where cards are kept")
     return InvalidAgentCardError(url=str(place), reason="; ".join(words), status=answer.status)
 
 
