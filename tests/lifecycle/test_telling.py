@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from a2a_delegate.lifecycle.observations import Returned
 from a2a_delegate.lifecycle.operations import (
     TaskReply,
 )
@@ -14,10 +15,11 @@ from a2a_delegate.model.message import Message, Role
 from a2a_delegate.model.part import TextPart
 from a2a_delegate.outcome import (
     Completed,
+    Effect,
 )
 from a2a_delegate.signals import ArtifactChunk, AttemptFailed, Progress, StateSeen
-from tests.lifecycle.replies import ANSWER, OLDER, TASK, task
-from tests.lifecycle.story import Story
+from tests.lifecycle.replies import ANSWER, ENDINGS, OLDER, TASK, attempt, task
+from tests.lifecycle.story import CANCEL, GET, Story
 
 
 def test_each_state_is_told_once() -> None:
@@ -100,3 +102,35 @@ def test_of_a_long_poll_the_first_and_the_last_attempts_are_kept() -> None:
     assert len(attempts) == 64
     assert [one.number for one in attempts[:3]] == [1, 2, 3]
     assert attempts[-1].number == 102
+
+
+@pytest.mark.spec("OUT-16")
+def test_requests_that_end_after_the_outcome_and_those_that_never_do_are_attempts_too() -> None:
+    story = Story(OLDER).follows().time_comes().caller_cancels().ends("canceled", name=CANCEL)
+    assert [one.number for one in story.result.attempts] == [1, 3]
+    story.ends("lost", name=GET)
+    ending = ENDINGS["lost"]
+    never = attempt(4, GET, ending, body_left=False)
+    whole = story.machine.completed(story.result, [never])
+    assert [one.number for one in whole.attempts] == [1, 2, 3, 4]
+    assert replace(whole, attempts=story.result.attempts) == story.result, "and nothing else"
+
+
+@pytest.mark.spec("OUT-16")
+def test_attempts_stand_in_the_order_in_which_they_were_made() -> None:
+    story = Story(OLDER).follows().time_comes().caller_cancels()
+    story.ends("working", name=CANCEL).ends("lost", number=2).time_comes().ends("canceled")
+    assert [one.number for one in story.result.attempts] == [1, 2, 3, 4]
+
+
+@pytest.mark.spec("OUT-16", "LAW-10")
+def test_an_outcome_of_work_in_this_process_stands_as_it_is() -> None:
+    made = Completed(delegate_id="inner", effect=Effect.RAN)
+    story = Story(OLDER, in_process=True).sends().id_shows().tell(Returned(made))
+    assert story.ends("completed").machine.completed(story.result, []) is story.result
+
+
+def test_why_a_request_is_let_go_is_told_by_the_cause() -> None:
+    assert Story(OLDER).follows().caller_cancels().machine.stop == "cancel"
+    assert Story(OLDER, deadline=0.5).follows().time_comes().machine.stop == "deadline"
+    assert Story(OLDER).follows().machine.stop == "deadline", "the time of a get is over"
