@@ -108,6 +108,7 @@ def test_the_second_signal_ends_at_once(
     process.send_signal(number)
     done = finish(process)
     assert (done.status, done.out) == (status, b"")
+    assert "it may still be working" in done.err
     assert "Traceback" not in done.err
 
 
