@@ -142,16 +142,6 @@ class Evidence:
         )
 
     @property
-    def send_pause(self) -> float:
-        """Seconds that the peer asks to wait before the next send."""
-        return _asked_pause(self.error)
-
-    @property
-    def get_pause(self) -> float:
-        """Seconds that the peer asks to wait before the next get."""
-        return _asked_pause(self.get_error)
-
-    @property
     def unbegun(self) -> bool:
         """Whether the last send was refused with proof that the peer never began.
 
@@ -264,7 +254,8 @@ class Evidence:
             del self.attempts[gets[len(gets) // 2]]
 
 
-def _asked_pause(error: DelegateError | None) -> float:
+def asked_pause(error: DelegateError | None) -> float:
+    """Return the seconds that the peer asks to wait for, with the error that it answered by."""
     asked = error.retry_after if isinstance(error, A2ARequestError) else None
     # A timer that never rings would be a dead end, whatever the header said.
     return asked if asked is not None and 0.0 < asked < float("inf") else 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from a2a_delegate.lifecycle.evidence import asked_pause
 from a2a_delegate.lifecycle.operations import FaultKind, OperationName
 from a2a_delegate.lifecycle.search import ROUNDS
 from a2a_delegate.outcome import CancelReceipt
@@ -60,7 +61,7 @@ def may_send_again(desk: Desk) -> bool:
         return False
     # Only what the peer asks for can be too long: our own pause is drawn from what is left.
     deadline = seen.plan.deadline
-    return deadline is None or desk.now + seen.send_pause < deadline
+    return deadline is None or desk.now + asked_pause(seen.error) < deadline
 
 
 def may_downgrade(desk: Desk) -> bool:

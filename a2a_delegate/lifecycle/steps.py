@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from a2a_delegate.lifecycle import search, verdict
 from a2a_delegate.lifecycle.commands import Downgrade, LetGo
 from a2a_delegate.lifecycle.desk import Desk, Search
+from a2a_delegate.lifecycle.evidence import asked_pause
 from a2a_delegate.lifecycle.operations import CancelTask, GetTask, OperationName
 from a2a_delegate.outcome import CancelReceipt
 from a2a_delegate.signals import CancelSent, Downgraded, Recovered, TerminalChanged
@@ -41,7 +42,7 @@ def wait_to_send(desk: Desk) -> None:
     ceiling = min(_SEND_PAUSE * 2 ** (desk.seen.sends - 1), _SEND_PAUSE_MAX)
     if desk.seen.plan.deadline is not None:
         ceiling = min(ceiling, desk.seen.plan.deadline - desk.now)
-    desk.wake_at = desk.now + max(desk.seen.send_pause, ceiling * desk.chance())
+    desk.wake_at = desk.now + max(asked_pause(desk.seen.error), ceiling * desk.chance())
 
 
 def downgrade(desk: Desk) -> None:
@@ -164,7 +165,7 @@ def wait_to_poll(desk: Desk) -> None:
     steady = min(timing.poll_interval * _GROWTH**desk.polls, timing.poll_interval_max)
     pause = steady * (0.5 + desk.chance() / 2) if desk.polls else steady
     desk.polls = min(desk.polls + 1, _MOST_GROWTH)
-    desk.wake_at = desk.now + max(desk.seen.get_pause, pause, GET_FLOOR)
+    desk.wake_at = desk.now + max(asked_pause(desk.seen.get_error), pause, GET_FLOOR)
 
 
 def give_up_get(desk: Desk) -> None:
@@ -221,7 +222,7 @@ def watch_stopping(desk: Desk) -> None:
     pause = min(_STOPPING_POLL * 2**desk.stopping_polls, desk.timing.poll_interval)
     desk.stopping_polls = min(desk.stopping_polls + 1, _MOST_GROWTH)
     if OperationName.GET not in desk.flight:
-        desk.wake_at = desk.now + max(desk.seen.get_pause, pause, GET_FLOOR)
+        desk.wake_at = desk.now + max(asked_pause(desk.seen.get_error), pause, GET_FLOOR)
 
 
 # -- settling ----------------------------------------------------------------------------------

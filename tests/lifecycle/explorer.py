@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
+from a2a_delegate.lifecycle.evidence import asked_pause
 from a2a_delegate.lifecycle.operations import OperationName
 from a2a_delegate.lifecycle.table import TABLE, Event, Phase, Rule
 from tests.lifecycle.world import World
@@ -176,7 +177,8 @@ def key_of(world: World) -> Hashable:
         None if seen.task_id else (type(seen.error), seen.fault and seen.fault.kind),
         None if seen.task_id else (seen.fault_is_late, ledger.send_end, ledger.send_end_late),
         seen.reply_bytes,
-        (type(seen.get_error), seen.get_pause, seen.send_pause, seen.refused_gets),
+        (type(seen.get_error), asked_pause(seen.get_error), asked_pause(seen.error)),
+        seen.refused_gets,
         (type(seen.gone), seen.artifacts, seen.progress_seen, seen.answer),
         flights,
         (world.fate, world.state, world.lied),
