@@ -468,10 +468,17 @@ def _late(facts: _Facts) -> Iterator[str]:
 
 def _attempts(facts: _Facts) -> Iterator[str]:
     """What the outcome shows of its requests is what the wire saw of them."""
-    told = sum(one.body_left for one in facts.result.attempts if one.operation == "send")
-    answered = sum(trip.complete for trip in facts.left)
-    if not answered <= told <= len(facts.left):
-        yield f"{told} bodies are said to have left, and {len(facts.left)} did"
+    for operation in ("send", "get", "list", "cancel"):
+        shown = [one for one in facts.result.attempts if one.operation == operation]
+        made = [trip for trip in facts.record.trips if trip.operation == operation]
+        told, left = sum(one.body_left for one in shown), sum(trip.left for trip in made)
+        # The end of the loop has some requests made twice, and the outcome tells of the second.
+        again = facts.record.case.caller is Caller.SHUTDOWN and operation in {"list", "cancel"}
+        if told != left and not again:
+            yield f"{told} bodies of {operation} are said to have left, and {left} did"
+        statuses = [one.http_status for one in shown if one.http_status is not None]
+        if not again and statuses != [one.status for one in made if one.status is not None]:
+            yield f"the statuses of {operation} are said to have been {statuses}"
     gets = [trip.began for trip in facts.record.trips if trip.operation == "get"]
     if any(later - earlier < _GET_FLOOR - _EPSILON for earlier, later in pairwise(gets)):
         yield "two gets within 10 ms"

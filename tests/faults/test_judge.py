@@ -195,7 +195,12 @@ LIES: list[tuple[Callable[[], Record], Callable[[Record], object], str]] = [
         "sent again without proof",
     ),
     (cancelled, lambda record: setattr(record.trips[0], "began", 2.0), "sent after the cause"),
-    (completed, said(attempts=()), "0 bodies are said to have left"),
+    (completed, said(attempts=()), "0 bodies of send are said to have left, and 1 did"),
+    (
+        completed,
+        lambda record: setattr(record.trips[0], "status", 418),
+        "the statuses of send are said to have been [200]",
+    ),
     (
         timed_out,
         lambda record: setattr(record.trips[2], "began", record.trips[1].began),
