@@ -25,10 +25,25 @@ def canonical(value: object) -> bytes:
     are no strings, values of other types.
     """
     try:
-        return _ENCODER.encode(value).encode()
+        spelled = _ENCODER.encode(value).encode()
+        _check_names(value)
     except (TypeError, ValueError, RecursionError) as problem:
         msg = f"not a JSON value: {problem}"
         raise UsageError(msg) from problem
+    return spelled
+
+
+def _check_names(value: object) -> None:
+    """Refuse names that are no strings: the standard library would make strings of some."""
+    inner: list[object] = [value]
+    while inner:
+        one = inner.pop()
+        if isinstance(one, dict):
+            if not all(isinstance(name, str) for name in one):
+                raise TypeError("a name is no string")
+            inner.extend(one.values())
+        elif isinstance(one, (list, tuple)):
+            inner.extend(one)
 
 
 def sha256(value: object) -> str:
