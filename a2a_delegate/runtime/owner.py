@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextvars
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import anyio
 
@@ -33,9 +33,12 @@ def loop_time() -> float:
         import trio
 
         return trio.current_time()
-    import asyncio
+    return _asyncio_loop().time()
 
-    return asyncio.get_running_loop().time()
+
+def _asyncio_loop() -> asyncio.AbstractEventLoop:
+    # Where it runs it is there, and a look costs a fifth of an import statement.
+    return cast("asyncio.AbstractEventLoop", sys.modules["asyncio"].get_running_loop())
 
 
 class Bell:
@@ -66,9 +69,7 @@ class Bell:
         self._rung = False
 
     async def _wait_on_asyncio(self, until: float | None) -> None:
-        import asyncio
-
-        loop = asyncio.get_running_loop()
+        loop = _asyncio_loop()
         self._future = loop.create_future()
         timer = None if until is None else loop.call_at(until, self.ring)
         try:
@@ -118,9 +119,7 @@ class OwnedTask:
             context = contextvars.copy_context()
             trio.lowlevel.spawn_system_task(self._run, function, context=context)
         else:
-            import asyncio
-
-            task = asyncio.get_running_loop().create_task(self._run(function))
+            task = _asyncio_loop().create_task(self._run(function))
             _running.add(task)
             task.add_done_callback(self._has_ended)
 
