@@ -41,7 +41,8 @@ class Delegation:
 
     `id` is its own name in this process; `handle` is there from before the first byte, and holds
     the peer's task id as soon as that is known. Iterate over it for updates: a reader that is
-    slower than the peer misses the oldest ones, never the outcome. One reader at a time.
+    slower than the peer misses the oldest ones, and artifacts as they were before, but never the
+    outcome. One reader at a time.
     """
 
     def __init__(self, delegate: Delegate, request: DelegateRequest) -> None:
@@ -111,7 +112,10 @@ class Delegation:
                 self.handle, self._intent_told = handle, True
             case IdKnown(task_id) if self.handle is not None:
                 self.handle = replace(self.handle, task_id=task_id)
-            case StateSeen() | Progress() | ArtifactChunk():
+            case StateSeen() | Progress():
+                self._updates.append(signal)
+            case ArtifactChunk():
+                self._supersede(signal)
                 self._updates.append(signal)
             case Settled(result):
                 # Told also where the dispatch itself ends as cancelled and returns nothing.
@@ -119,6 +123,16 @@ class Delegation:
             case _:
                 return
         self._bell.ring()
+
+    def _supersede(self, chunk: ArtifactChunk) -> None:
+        """Let go of what shows the same artifact as it was before: a peer may show it a lot."""
+        name = chunk.artifact.artifact_id
+        if chunk.append or not name:
+            return
+        for place, one in enumerate(self._updates):
+            if isinstance(one, ArtifactChunk) and one.artifact.artifact_id == name:
+                del self._updates[place]
+                return
 
     async def _begin(self) -> None:
         if self._task is not None:

@@ -13,6 +13,7 @@ import trio
 import trio.testing
 
 from a2a_delegate import (
+    Artifact,
     ArtifactChunk,
     Cancelled,
     CancelReceipt,
@@ -27,6 +28,7 @@ from a2a_delegate import (
     Progress,
     Settled,
     StateSeen,
+    TextPart,
     TimedOut,
     UsageError,
     delegate_from,
@@ -134,6 +136,28 @@ async def test_a_slow_reader_misses_the_oldest_and_never_the_outcome() -> None:
         assert await delegation.result() is DONE
     assert len(updates) == 1_024
     assert updates[-1] == StateSeen("task", "state 4999")
+
+
+@pytest.mark.spec("OPEN-1")
+async def test_a_reader_that_comes_late_is_shown_each_artifact_as_it_is_now() -> None:
+    async def work(tell: Observer) -> DelegateResult:
+        for number in range(100):
+            for name in ("a", "b"):
+                part = TextPart(f"{number}")
+                tell(ArtifactChunk("t", Artifact(name, (part,))))
+                tell(ArtifactChunk("t", Artifact("", (part,))))
+        tell(ArtifactChunk("t", Artifact("b", (TextPart("more"),)), append=True))
+        return DONE
+
+    async with open_delegation(Handmade(work), "work") as delegation:
+        assert await delegation.result() is DONE
+        shown = [one.artifact for one in [update async for update in delegation]]  # type: ignore[union-attr]
+    assert [(one.artifact_id, one.text) for one in shown if one.artifact_id] == [
+        ("a", "99"),
+        ("b", "99"),
+        ("b", "more"),
+    ]
+    assert len(shown) == 3 + 200
 
 
 @pytest.mark.spec("CXL-6")
