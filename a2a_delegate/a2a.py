@@ -290,20 +290,14 @@ class A2ADelegate(DispatchOnly):
     # -- the plan --------------------------------------------------------------------------------
 
     def _plan(self, asked: DelegateRequest, peer: Peer, deadline: float | None) -> Plan:
-        message = Message(
-            self._clock.new_id(),
-            Role.USER,
-            asked.message_parts,
-            context_id=asked.context_id,
-            metadata=asked.metadata,
-        )
+        message_id = self._clock.new_id()
         older = self._agreement.downgrade if self.config.allow_downgrade else None
         fallback = None
         if older is not None and older.version != peer.version:
-            fallback = self._route(asked, message, older, looks_up=False)
+            fallback = self._route(asked, message_id, older, looks_up=False)
         return Plan(
             delegate_id=self.id,
-            route=self._route(asked, message, peer.interface, looks_up=peer.can_look_up),
+            route=self._route(asked, message_id, peer.interface, looks_up=peer.can_look_up),
             timing=self._timing,
             deadline=deadline,
             fallback=fallback,
@@ -312,42 +306,38 @@ class A2ADelegate(DispatchOnly):
     def _route(
         self,
         asked: DelegateRequest,
-        message: Message,
+        message_id: str,
         interface: AgentInterface,
         *,
         looks_up: bool,
     ) -> Route:
         """Say how the message goes by one interface; ids of ours go where they can be listed."""
-        bare = SendMessage(message, asked.accepted_output_modes)
         lists = interface.version is ProtocolVersion.V1_0
-        named = bare
-        if lists and message.context_id is None and self.config.client_context_ids:
-            # Spelled out: `replace` takes four times as long, and this is done for every send.
-            ours = Message(
-                message.message_id,
-                message.role,
-                message.parts,
-                context_id=self._clock.new_id(),
-                metadata=message.metadata,
-            )
-            named = SendMessage(ours, asked.accepted_output_modes)
+        own_context = lists and asked.context_id is None and self.config.client_context_ids
+        message = Message(
+            message_id,
+            Role.USER,
+            asked.message_parts,
+            context_id=self._clock.new_id() if own_context else asked.context_id,
+            metadata=asked.metadata,
+        )
         intent = DelegationHandle(
             delegate_id=self.id,
             endpoint=interface.url,
             version=interface.version.value,
             binding=interface.binding.value,
-            message_id=message.message_id,
+            message_id=message_id,
             body_digest=digest_of(message),
             sent_at=self._clock.utc(),
-            context_id=named.message.context_id,
+            context_id=message.context_id,
             tenant=interface.tenant,
         )
         return Route(
             intent,
-            named,
+            SendMessage(message, asked.accepted_output_modes),
             looks_up=looks_up,
-            by_context=lists and self._keeps_contexts and named.message.context_id is not None,
-            without_context=None if named is bare else bare,
+            by_context=lists and self._keeps_contexts and message.context_id is not None,
+            own_context=own_context,
         )
 
 

@@ -75,7 +75,7 @@ def may_downgrade(desk: Desk) -> bool:
 def context_refused(desk: Desk) -> bool:
     """Whether the refusal, which precedes execution, names the context id that we chose."""
     seen = desk.seen
-    if seen.fault is None or seen.route.without_context is None or has_cause(desk):
+    if seen.fault is None or not seen.route.own_context or has_cause(desk):
         return False
     return "context" in seen.fault.error.message.lower()
 

@@ -45,8 +45,8 @@ class Route:
     send: SendMessage
     looks_up: bool = False
     by_context: bool = False
-    without_context: SendMessage | None = None
-    """The same message without our context id, where we chose one."""
+    own_context: bool = False
+    """The context id of the message is one that we chose; a peer may refuse it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,9 +61,9 @@ def send_without_context(desk: Desk) -> None:
     bare = replace(
         route,
         intent=replace(route.intent, context_id=None),
-        send=route.without_context or route.send,
+        send=replace(route.send, message=replace(route.send.message, context_id=None)),
         by_context=False,
-        without_context=None,
+        own_context=False,
     )
     _send_by(desk, bare)
 

@@ -70,7 +70,7 @@ NEWER: Final = Route(
     SendMessage(OURS),
     looks_up=True,
     by_context=True,
-    without_context=SendMessage(BARE),
+    own_context=True,
 )
 OLDER: Final = Route(handle_for(BARE, version="0.3"), SendMessage(BARE))
 

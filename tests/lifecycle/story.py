@@ -171,4 +171,4 @@ class Story:
 
 def older(route: Route = NEWER) -> Route:
     """Return a route that cannot look up."""
-    return replace(route, looks_up=False, by_context=False, without_context=None)
+    return replace(route, looks_up=False, by_context=False, own_context=False)

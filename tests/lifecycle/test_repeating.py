@@ -224,7 +224,7 @@ def test_a_refused_context_is_left_out_once() -> None:
 
 @pytest.mark.spec("REC-6")
 def test_a_context_that_the_caller_chose_is_never_left_out() -> None:
-    story = Story(replace(NEWER, without_context=None)).sends().ends("context refused")
+    story = Story(replace(NEWER, own_context=False)).sends().ends("context refused")
     assert isinstance(story.result, Rejected)
     assert len(sent_by(story)) == 1
 

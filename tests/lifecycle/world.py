@@ -232,7 +232,7 @@ class World:
         if self.fate is Fate.RAN:
             return (*cut, "lost", "unreadable", "error")
         versions = () if plan.fallback is None else ("version refused",)
-        contexts = () if plan.route.without_context is None else ("context refused",)
+        contexts = ("context refused",) if plan.route.own_context else ()
         return (*cut, "message", "lost", "unreadable", "error", *_REFUSALS, *versions, *contexts)
 
     # -- what happens ----------------------------------------------------------------------------
