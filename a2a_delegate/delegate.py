@@ -169,18 +169,10 @@ def _check_mapping(name: str, value: object) -> None:
 
 
 def _check_json(name: str, value: object) -> None:
-    canonical(value)
-    # Checked by name as well: a writer of JSON turns 1, None and True into names without a word.
-    rest = [value]
-    while rest:
-        one = rest.pop()
-        if isinstance(one, dict):
-            if not all(isinstance(key, str) for key in one):
-                msg = f"{name} is not a JSON value: the names in it must be strings"
-                raise UsageError(msg)
-            rest.extend(one.values())
-        elif isinstance(one, list | tuple):
-            rest.extend(one)
+    try:
+        canonical(value)
+    except UsageError as problem:
+        raise UsageError(f"{name} is {problem}") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,13 +34,13 @@ def canonical(value: object) -> bytes:
 
 
 def _check_names(value: object) -> None:
-    """Refuse names that are no strings: the standard library would make strings of some."""
+    """Refuse names that are no strings: a writer of JSON turns 1, None and True into some."""
     inner: list[object] = [value]
     while inner:
         one = inner.pop()
         if isinstance(one, dict):
             if not all(isinstance(name, str) for name in one):
-                raise TypeError("a name is no string")
+                raise TypeError("the names in it must be strings")
             inner.extend(one.values())
         elif isinstance(one, (list, tuple)):
             inner.extend(one)

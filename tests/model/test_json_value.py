@@ -71,5 +71,5 @@ def test_a_value_without_an_end_is_refused() -> None:
 @pytest.mark.parametrize("name", [1, 1.5, True, None])
 @pytest.mark.parametrize("at", [lambda it: it, lambda it: {"a": [it]}, lambda it: [(it,)]])
 def test_a_name_that_is_no_string_is_refused_and_not_made_one(name: object, at: object) -> None:
-    with pytest.raises(UsageError, match="a name is no string"):
+    with pytest.raises(UsageError, match="names in it must be strings"):
         canonical(at({name: 1}))  # type: ignore[operator]
