@@ -6,7 +6,9 @@ did, and nobody can say. The exception only tells at which step it happened.
 
 from __future__ import annotations
 
+import contextlib
 import ssl
+import traceback
 from typing import TYPE_CHECKING
 
 import httpx
@@ -68,7 +70,24 @@ def spoke(problem: BaseException | None) -> bool:
 def _chained(error: Exception, problem: Exception) -> None:
     # The parser quotes the header that it refuses, and a header may be a credential.
     if not isinstance(problem, httpx.LocalProtocolError):
+        _lighten(problem)
         error.__cause__ = problem
+
+
+def _lighten(problem: BaseException) -> None:
+    """Let an error say what happened and where, and hold no more of the request than its address.
+
+    It may be kept for long in an outcome, and what it holds may be shown: the body may be large,
+    and headers are secret.
+    """
+    if problem.__traceback__ is not None:
+        # The frame of whoever caught it, which is still at work.
+        problem.__traceback__ = problem.__traceback__.tb_next
+    for link in _chain(problem):
+        traceback.clear_frames(link.__traceback__)
+        if isinstance(link, httpx.RequestError):
+            with contextlib.suppress(RuntimeError):  # it knows of none
+                link.request = httpx.Request(link.request.method, link.request.url)
 
 
 def _reason(problem: Exception) -> str:

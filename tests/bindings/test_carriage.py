@@ -13,7 +13,6 @@ import pytest
 
 from a2a_delegate.bindings.carriage import OPERATION_EXTENSION, Answer, Carrier, Errand
 from a2a_delegate.bindings.exchange import EVIDENCE_BYTES, Exchange
-from a2a_delegate.bindings.reading import Received
 from a2a_delegate.errors import UsageError
 from a2a_delegate.lifecycle.operations import Lost, NotSent, Unreadable
 from a2a_delegate.wire.cut_reply import TaskIdScan
@@ -305,10 +304,37 @@ async def test_a_lost_reply_does_not_stay_in_memory_with_its_error() -> None:
         carried = await carry(there.url, Exchange())
     assert isinstance(carried, Lost)
     assert len(carried.evidence) == EVIDENCE_BYTES
-    assert carried.error.__cause__ is not None
-    frames = [frame for frame, _ in traceback.walk_tb(carried.error.__cause__.__traceback__)]
-    kept = [value for frame in frames for value in frame.f_locals.values()]
-    assert {value.whole() for value in kept if isinstance(value, Received)} == {b""}
+    assert held_by(carried.error) == []
+
+
+@pytest.mark.spec("CARR-18")
+async def test_a_request_does_not_stay_in_memory_with_the_error_that_ended_it() -> None:
+    async def talk(line: Line) -> None:
+        await line.hear()
+
+    async with peer(talk) as there:
+        client = httpx.AsyncClient(headers={"X-Key": "s3cret"})
+        lost = await carry(there.url, Exchange(), client=client)
+    assert isinstance(lost, Lost)
+    assert held_by(lost.error) == []
+    cause = lost.error.__cause__
+    assert isinstance(cause, httpx.RemoteProtocolError)
+    assert (cause.request.method, str(cause.request.url)) == ("POST", there.url)
+    assert "X-Key" not in cause.request.headers
+    assert cause.request.content == b""
+
+
+def held_by(error: BaseException) -> list[object]:
+    """Return what the tracebacks of an error's causes hold: nothing is lost that they tell."""
+    held: list[object] = []
+    link = error.__cause__
+    assert link is not None
+    assert link.__traceback__ is not None
+    while link is not None:
+        frames = [frame for frame, _ in traceback.walk_tb(link.__traceback__)]
+        held += [value for frame in frames for value in frame.f_locals.values()]
+        link = link.__cause__ or link.__context__
+    return held
 
 
 @pytest.mark.spec("CARR-8")
