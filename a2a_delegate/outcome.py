@@ -13,7 +13,6 @@ Match on the classes, or on `status`. Nine classes, and these fields in each of 
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import MISSING, field, fields
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -383,15 +382,18 @@ def _read_handle(facts: object) -> DelegationHandle:
     return DelegationHandle(sent_at=sent_at.astimezone(UTC), **texts)
 
 
-_FENCE = r"(?is)\s*```(?:json)?[ \t]*\n(.*?)\n?\s*```\s*"
+def _unfenced(output: str) -> str:
+    """Return what stands in the one code fence that an output is, else the output."""
+    first, line_break, rest = output.strip().partition("\n")
+    fenced = line_break and first.strip().lower() in {"```", "```json"} and rest.endswith("```")
+    return rest.removesuffix("```") if fenced else output
 
 
 def _candidates(data: tuple[JSON, ...], output: str | None) -> Iterator[JSON]:
     yield from data
     if output is not None:
-        fenced = re.fullmatch(_FENCE, output)
         try:
-            yield json.loads(fenced.group(1) if fenced else output)
+            yield json.loads(_unfenced(output))
         except (ValueError, RecursionError):
             return
 

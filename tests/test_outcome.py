@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -158,6 +159,25 @@ def completed(*data: Any, output: str | None = None) -> Completed:
 )
 def test_the_answer_is_found_where_it_stands(answer: Completed) -> None:
     assert answer.parse(City) == City(**ROME)
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        "```json\n" + " \n" * 200_000 + "x",
+        "```json\n" + "```\n" * 200_000 + "x",
+        "```",
+        "```json```",
+        "```python\n1\n```",
+        "```\n1\n```\n```\n2\n```",
+    ],
+)
+def test_what_only_looks_like_an_answer_is_refused_in_no_time(output: str) -> None:
+    started = time.process_time()
+    with pytest.raises(OutputMismatchError):
+        completed(output=output).parse(City)
+    # Looking for the end of the fence again at every line takes minutes.
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize(
