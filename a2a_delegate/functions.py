@@ -198,8 +198,7 @@ class _Work:
         if call is None or not call.finished:
             return Task(self.task_id, TaskStatus(TaskState.WORKING))
         if call.error is not None:
-            told = f"{type(call.error).__name__}: {call.error}".removesuffix(": ")
-            words = Message("", Role.AGENT, (TextPart(told),))
+            words = Message("", Role.AGENT, (TextPart(_told(call.error)),))
             return Task(self.task_id, TaskStatus(TaskState.FAILED, message=words))
         if not self._ended:
             return Task(self.task_id, TaskStatus(TaskState.CANCELED))
@@ -212,6 +211,14 @@ class _Work:
     def error(self) -> BaseException | None:
         """What the function raised."""
         return None if self._call is None else self._call.error
+
+
+def _told(error: BaseException) -> str:
+    name = type(error).__name__
+    try:
+        return f"{name}: {error}".removesuffix(": ")
+    except Exception:  # noqa: BLE001 - the function failed, whether or not its error can say so
+        return name
 
 
 def _artifacts(returned: Returnable) -> tuple[Artifact, ...]:

@@ -95,6 +95,20 @@ async def test_what_is_no_json_is_a_failure_that_says_so(value: object) -> None:
     assert isinstance(result.error.__cause__, UsageError)
 
 
+async def test_a_failure_that_cannot_be_told_is_one_all_the_same() -> None:
+    class MuteError(Exception):
+        def __str__(self) -> str:
+            raise ZeroDivisionError
+
+    async def function(_: DelegateRequest) -> str:
+        raise MuteError
+
+    result = await delegate_from(function, id="x").dispatch("work")
+    assert isinstance(result, Failed)
+    assert isinstance(result.error, TaskFailedError)
+    assert result.error.text == "MuteError"
+
+
 async def test_an_outcome_that_a_function_returns_stands_as_it_is() -> None:
     refusal = Rejected(
         delegate_id="inner",
