@@ -97,10 +97,17 @@ def _reason(problem: Exception) -> str:
         return "the delegation had ended before the request left"
     words: list[str] = []
     for link in _chain(problem):
-        text = str(link)
+        text = _text_of(link)
         if text and not any(text in more for more in words):
             words.append(text)
     return ": ".join(words) or type(problem).__name__
+
+
+def _text_of(problem: BaseException) -> str:
+    try:
+        return str(problem)
+    except Exception:  # noqa: BLE001 - an error of somebody else's, whose text is none
+        return ""
 
 
 def _phase_before(problem: BaseException) -> str:

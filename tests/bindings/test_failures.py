@@ -14,7 +14,16 @@ from a2a_delegate.bindings.failures import failed, may_pass, spoke
 from a2a_delegate.errors import DelegateError
 from a2a_delegate.lifecycle.operations import Lost, NotSent
 
+
+class MuteError(Exception):
+    """An error whose text cannot be made."""
+
+    def __str__(self) -> str:
+        raise ZeroDivisionError
+
+
 ANYTHING = [
+    MuteError(),
     httpx.ConnectError("x"),
     httpx.ConnectTimeout("x"),
     httpx.PoolTimeout("x"),
