@@ -118,10 +118,10 @@ class Lifecycle:
 
         An outcome of its own making, from work in this process, stands as it is.
         """
-        if self._returned:
+        made = (*self._desk.seen.in_order, *stuck)
+        if self._returned or made == result.attempts:
             return result
-        made = sorted((*self._desk.seen.in_order, *stuck), key=lambda one: one.number)
-        return replace(result, attempts=tuple(made))
+        return replace(result, attempts=tuple(sorted(made, key=lambda one: one.number)))
 
     def commands(self) -> list[Command]:
         """Take what is to be done, in order; each command is given once."""
