@@ -226,6 +226,8 @@ class Driver:
 
     def _close(self) -> None:
         """Name the requests that stay, and tell the outcome, the last signal of all."""
+        # A request that a cancellation of the caller's overtook has landed and not been read.
+        self._read_mail()
         stuck = [self._end_of(flight).attempt for flight in self._flights.values()]
         for flight in self._flights.values():
             self._observers.tell(TransportStuck(flight.operation.name.value))
@@ -246,12 +248,17 @@ class Driver:
             news = self._mailbox.popleft()
             if not isinstance(news, _Flight):
                 self._receive(news)
-            elif news.cut_off and not news.renewed and news.operation.name in _ASKED_ONCE:
+            elif self._may_be_renewed(news):
                 # Nobody would ask again, and a second time does no harm.
                 news.renewed, news.exchange = True, Exchange()
                 self._launch(news)
             else:
                 self._receive(self._end_of(news))
+
+    def _may_be_renewed(self, flight: _Flight) -> bool:
+        """Whether a request that the end of the loop cut off is needed, and can be repeated."""
+        needed = self._result is None and flight.operation.name in _ASKED_ONCE
+        return needed and flight.cut_off and not flight.renewed
 
     def _take_mail(self) -> None:
         self._read_mail()
