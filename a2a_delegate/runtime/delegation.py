@@ -54,6 +54,7 @@ class Delegation:
         self._updates: deque[Update] = deque(maxlen=_KEPT_UPDATES)
         self._bell = Bell()
         self._intent_told = False
+        self._reading = False
         self._task: OwnedTask | None = None
         self._scope_deadline = float("inf")
         self._result: DelegateResult | None = None
@@ -86,13 +87,22 @@ class Delegation:
         return self
 
     async def __anext__(self) -> Update:
-        """Return the next update; the iteration ends when the delegation has settled."""
+        """Return the next update; the iteration ends when the delegation has settled.
+
+        Raises UsageError where another reader waits: the bell wakes one.
+        """
         task = self._started()
-        while not self._updates:
-            if task.finished:
-                raise StopAsyncIteration
-            await self._bell.wait()
-        return self._updates.popleft()
+        if self._reading:
+            raise UsageError("a delegation has one reader at a time, and another one is waiting")
+        self._reading = True
+        try:
+            while not self._updates:
+                if task.finished:
+                    raise StopAsyncIteration
+                await self._bell.wait()
+            return self._updates.popleft()
+        finally:
+            self._reading = False
 
     def _started(self) -> OwnedTask:
         if self._task is None:

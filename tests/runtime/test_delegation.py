@@ -139,6 +139,27 @@ async def test_a_slow_reader_misses_the_oldest_and_never_the_outcome() -> None:
 
 
 @pytest.mark.spec("OPEN-1")
+async def test_a_second_reader_is_refused_and_waits_for_nothing() -> None:
+    async def work(request: DelegateRequest) -> str:
+        await anyio.sleep(1)
+        return request.prompt
+
+    async def read() -> None:
+        read_by_one.extend([update async for update in delegation])
+
+    read_by_one: list[object] = []
+    async with (
+        open_delegation(delegate_from(work, id="f"), "work") as delegation,
+        anyio.create_task_group() as group,
+    ):
+        group.start_soon(read)
+        await anyio.sleep(0.5)
+        with pytest.raises(UsageError, match="one reader at a time"):
+            await anext(delegation)
+    assert len(read_by_one) == 2
+
+
+@pytest.mark.spec("OPEN-1")
 async def test_a_reader_that_comes_late_is_shown_each_artifact_as_it_is_now() -> None:
     async def work(tell: Observer) -> DelegateResult:
         for number in range(100):
