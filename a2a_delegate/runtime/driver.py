@@ -238,8 +238,7 @@ class Driver:
             self._observers.tell(Settled(self._result))
 
     def _listen(self) -> Callable[[], None]:
-        token = self._token
-        if token is None:
+        if (token := self._token) is None:
             return lambda: None
         return token.subscribe(lambda: self.post(CancelRequested("caller", token.reason)))
 
@@ -276,8 +275,7 @@ class Driver:
                 try:
                     self._carry_out(command)
                 except KeyboardInterrupt as problem:
-                    # It came out of an observer. Without the other commands there is no end.
-                    interrupt = problem
+                    interrupt = problem  # of an observer; the other commands bring the end
         finally:
             self._stepping = False
         if interrupt is not None:
