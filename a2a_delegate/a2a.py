@@ -37,6 +37,7 @@ from a2a_delegate.peer.peer import Peer
 from a2a_delegate.runtime.clock import Clock
 from a2a_delegate.runtime.deadlines import nearer_deadline
 from a2a_delegate.runtime.driver import Driver
+from a2a_delegate.runtime.owner import Bell, OwnedTask
 from a2a_delegate.signals import AttemptFailed, ContextSubstituted, Downgraded, Signal
 from a2a_delegate.wire.gate import agree
 
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from a2a_delegate.model.card import AgentCard, AgentInterface
     from a2a_delegate.outcome import DelegateResult
     from a2a_delegate.peer.credentials import AuthProvider
-    from a2a_delegate.runtime.owner import OwnedTask
     from a2a_delegate.wire.gate import Agreement
 
 CARD_TIMEOUT = 30.0
@@ -269,23 +269,34 @@ class A2ADelegate(DispatchOnly):
         Within the delegation's own deadline; whatever comes of it, the send follows and says more.
         """
         self._card_doubted = False
-        if self._source is None:
+        source, now = self._source, self._clock.now()
+        if source is None:
             return
-        left = CARD_TIMEOUT if deadline is None else deadline - self._clock.now()
-        if left <= 0:
-            return
-        # A token of our own: the caller's reason must come out of the dispatch, not out of here.
-        stop = CancelToken()
-        undo = (cancel or stop).subscribe(stop.cancel)
+        ends = now + CARD_TIMEOUT if deadline is None else min(deadline, now + CARD_TIMEOUT)
+        bell = Bell()
+        # In a task of its own, like every request: a transport may ignore its cancellation.
+        look = OwnedTask(lambda: self._renew_card(source), bell.ring)
+        undo = (cancel or CancelToken()).subscribe(bell.ring)
         try:
-            card = await self._source.look_again(timeout=min(left, CARD_TIMEOUT), cancel=stop)
+            while not look.finished and not (cancel is not None and cancel.cancelled):
+                if self._clock.now() >= ends:
+                    break
+                await bell.wait(ends)
+        finally:
+            undo()
+            if not look.finished:
+                look.cancel()
+                self._left_behind.append(look)
+
+    async def _renew_card(self, source: CardSource) -> None:
+        try:
+            card = await source.look_again(timeout=CARD_TIMEOUT)
             if card is not None:
                 self._agreement, self._peer = self._agree(card)
                 self.card = card
         except DelegateError:
+            # The card that we have stays.
             return
-        finally:
-            undo()
 
     # -- the plan --------------------------------------------------------------------------------
 

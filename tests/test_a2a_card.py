@@ -27,6 +27,7 @@ from a2a_delegate import (
 from a2a_delegate.a2a import identifier
 from a2a_delegate.testing import (
     Delay,
+    Hang,
     Operation,
     Respond,
     RpcError,
@@ -236,6 +237,21 @@ async def test_a_cancel_while_looking_at_the_card_again_sends_nothing() -> None:
     assert isinstance(result, Cancelled)
     assert result.reason is reason
     assert peer.truth.sends == 1
+
+
+@pytest.mark.spec("DLG-4", "DEAD-1")
+async def test_a_deaf_transport_holds_no_dispatch_up_while_the_card_is_looked_at() -> None:
+    peer = ScriptedPeer()
+    peer.script(Operation.SEND, RpcError(-32601, "Method not found"))
+    async with connected(peer) as delegate:
+        await delegate.dispatch("work")
+        peer.script(Operation.CARD, Hang(deaf=True))
+        start = anyio.current_time()
+        result = await delegate.dispatch(DelegateRequest("work", timeout=3))
+        assert anyio.current_time() - start == pytest.approx(3, abs=0.1)
+        peer.release()
+    assert isinstance(result, Failed)
+    assert result.effect is Effect.NOT_STARTED
 
 
 @pytest.mark.spec("DLG-4")
