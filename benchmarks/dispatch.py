@@ -1,7 +1,9 @@
-"""CPU of one delegation that completes at the first reply, against a bare POST of the same bytes.
+"""CPU of one delegation that completes at the first reply, against a bare httpx POST.
 
     python benchmarks/dispatch.py [--pairs 9] [--calls 300] [--loop asyncio|trio] [--json]
 
+The bare POST writes the request and reads the answer, as a caller without a delegate does by hand;
+`--bare same-bytes` is stricter: ready bytes are posted, and nobody reads the answer.
 One caller, one agent in a process of its own on loopback. Within each pair both ways take turns of
 ten calls, so that what else happens on the machine falls on both. Counted is the CPU of this
 process alone, user and system. The exit status is 1 where the median of the pairs' ratios is over
@@ -75,8 +77,8 @@ def running_agent() -> Iterator[str]:
             process.terminate()
 
 
-def body_of_a_send() -> bytes:
-    """Write the request that the delegate writes, with ids of its own."""
+def a_send() -> dict[str, object]:
+    """Write by hand the request that the delegate writes, with fresh ids."""
     message = {
         "messageId": str(uuid.uuid4()),
         "role": "ROLE_USER",
@@ -84,13 +86,7 @@ def body_of_a_send() -> bytes:
         "contextId": str(uuid.uuid4()),
     }
     params = {"message": message, "configuration": {"returnImmediately": True}}
-    request = {
-        "jsonrpc": "2.0",
-        "id": str(uuid.uuid4()),
-        "method": "SendMessage",
-        "params": params,
-    }
-    return json.dumps(request, separators=(",", ":")).encode()
+    return {"jsonrpc": "2.0", "id": str(uuid.uuid4()), "method": "SendMessage", "params": params}
 
 
 async def cpu_of(call: Callable[[], Awaitable[None]], calls: int) -> float:
@@ -127,18 +123,25 @@ async def delegate_of(url: str, *, client: str) -> AsyncGenerator[A2ADelegate]:
             yield delegate
 
 
-async def measure(url: str, *, client: str, pairs: int, calls: int) -> list[Pair]:
+async def measure(url: str, *, client: str, bare: str, pairs: int, calls: int) -> list[Pair]:
     """Run the pairs one after the other."""
-    body, endpoint = body_of_a_send(), f"{url}/rpc"
+    endpoint, body = f"{url}/rpc", json.dumps(a_send(), separators=(",", ":")).encode()
     async with (
         httpx.AsyncClient() as bare_client,
         delegate_of(url, client=client) as delegate,
     ):
 
-        async def post() -> None:
+        async def by_hand() -> None:
+            response = await bare_client.post(endpoint, json=a_send(), headers=_HEADERS)
+            response.raise_for_status()
+            if response.json()["result"]["task"]["status"]["state"] != "TASK_STATE_COMPLETED":
+                raise ValueError("the agent answered something else")
+
+        async def same_bytes() -> None:
             response = await bare_client.post(endpoint, content=body, headers=_HEADERS)
-            if response.status_code != httpx.codes.OK:
-                raise ValueError(f"the agent answered {response.status_code}")
+            response.raise_for_status()
+
+        post = by_hand if bare == "by-hand" else same_bytes
 
         async def dispatch() -> None:
             (await delegate.dispatch(PROMPT)).raise_for_status()
@@ -160,13 +163,24 @@ def main() -> None:
         default="own",
         help="whose httpx client the delegate uses: its own, as with connect(), or one of yours",
     )
+    parser.add_argument(
+        "--bare",
+        choices=("by-hand", "same-bytes"),
+        default="by-hand",
+        help="what it is compared with: a POST that writes the request and reads the answer, as a "
+        "caller without a delegate does, or one of ready bytes whose answer nobody reads",
+    )
     parser.add_argument("--at-most", type=float, default=TARGET)
     parser.add_argument("--json", action="store_true", help="one JSON object")
     arguments = parser.parse_args()
 
     async def run() -> list[Pair]:
         return await measure(
-            url, client=arguments.client, pairs=arguments.pairs, calls=arguments.calls
+            url,
+            client=arguments.client,
+            bare=arguments.bare,
+            pairs=arguments.pairs,
+            calls=arguments.calls,
         )
 
     with running_agent() as url:
@@ -176,6 +190,7 @@ def main() -> None:
         "benchmark": "dispatch",
         "loop": arguments.loop,
         "client": arguments.client,
+        "bare": arguments.bare,
         "pairs": len(measured),
         "calls": arguments.calls,
         "bare_us": round(statistics.median(pair.bare for pair in measured), 1),
