@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from a2a_delegate import IdKnown
 from tests.faults.callers import ABRUPT, Caller, callers_on
-from tests.faults.judge import cause_time
+from tests.faults.circumstances import cause_time
 from tests.faults.wire import Step
 
 if TYPE_CHECKING:

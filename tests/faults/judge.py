@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-import trio
-
 from a2a_delegate import (
     A2ARequestError,
     AuthRequired,
@@ -22,7 +20,6 @@ from a2a_delegate import (
     Completed,
     DelegateError,
     Effect,
-    EvidenceFailed,
     Failed,
     IdKnown,
     InputRequired,
@@ -33,7 +30,6 @@ from a2a_delegate import (
     Settled,
     TaskFailedError,
     TimedOut,
-    TransportStuck,
     Unknown,
 )
 from a2a_delegate.testing import (
@@ -49,14 +45,11 @@ from a2a_delegate.testing import (
 from a2a_delegate.testing.behaviours import core
 from tests.faults.callers import (
     ABRUPT,
-    AGAIN,
-    CLEANUP,
     PATIENCE,
     REASON,
     Caller,
-    SiblingError,
-    scope_seconds,
 )
+from tests.faults.circumstances import EPSILON, cause_time, ending_of, leftovers_of, signals_of
 from tests.faults.play import CONFIG
 
 if TYPE_CHECKING:
@@ -67,12 +60,10 @@ if TYPE_CHECKING:
     from tests.faults.play import Record
     from tests.faults.wire import Trip
 
-_EPSILON: Final = 1e-6
 _EVIDENCE: Final = 64 * 1024
 BUSY: Final = 429
 """The only answer after which the matrix allows another send."""
 _GET_FLOOR: Final = 0.01
-_URL: Final = "https://peer.example/rpc"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +83,7 @@ class _Facts:
     @property
     def stopped(self) -> bool:
         """Whether it was told to stop before it had settled."""
-        return self.cause_at <= self.settled_at + _EPSILON
+        return self.cause_at <= self.settled_at + EPSILON
 
     @property
     def began(self) -> bool:
@@ -107,7 +98,12 @@ class _Facts:
 
 def complaints(record: Record) -> list[str]:
     """Return everything that is wrong with a case; nothing when it is honest."""
-    found = [*record.complaints, *_ending(record), *_leftovers(record), *_signals(record)]
+    found = [
+        *record.complaints,
+        *ending_of(record),
+        *leftovers_of(record),
+        *signals_of(record),
+    ]
     facts = _facts(record)
     if facts is not None:
         for rule in _RULES:
@@ -132,131 +128,6 @@ def _facts(record: Record) -> _Facts | None:
         [trip for trip in record.trips if trip.operation == "send"],
         cause_time(record),
     )
-
-
-def cause_time(record: Record) -> float:
-    """Return when the first cause falls, if the delegation lasts that long."""
-    case = record.case
-    event = case.at if case.caller is not Caller.PATIENT else PATIENCE
-    first = event if case.first is None else case.first
-    return record.began + min(event, first, PATIENCE)
-
-
-# -- what the caller saw -------------------------------------------------------------------------
-
-
-def _ending(record: Record) -> Iterator[str]:
-    """The caller's cancellation comes out as its own exception, and nothing else does."""
-    case, ending = record.case, record.ending
-    if not ending.began:
-        if case.caller is not Caller.SHUTDOWN:
-            yield "the call was never made"
-        return
-    yield from _in_time(record)
-    if case.caller in {Caller.MOVE_ON, Caller.FAIL}:
-        fell = ending.at + _EPSILON - record.began >= scope_seconds(case.at)
-    else:
-        fell = case.caller in ABRUPT and ending.at + _EPSILON - record.began >= case.at
-    if not fell:
-        if ending.raised is not None or ending.outside is not None:
-            yield f"raised {ending.raised!r} and {ending.outside!r} without a reason"
-        if ending.result is None or ending.result is not record.settled:
-            yield "the outcome is not the one that observers were told"
-        return
-    if not isinstance(ending.raised, _CANCELLATIONS):
-        yield f"the cancellation was swallowed: {ending.raised!r}"
-    yield from _outside(record)
-
-
-def _cancellations() -> tuple[type[BaseException], ...]:
-    import asyncio  # noqa: PLC0415 - one of the two that a caller may run on
-
-    return asyncio.CancelledError, trio.Cancelled
-
-
-_CANCELLATIONS = _cancellations()
-
-
-def _outside(record: Record) -> Iterator[str]:
-    """What comes out of the construct is what Python promises for it."""
-    caller, ending = record.case.caller, record.ending
-    outside = ending.outside
-    match caller:
-        case Caller.TIMEOUT | Caller.WAIT_FOR | Caller.FAIL:
-            right = type(outside) is TimeoutError
-        case Caller.SIBLING | Caller.FELLOW:
-            right = isinstance(outside, ExceptionGroup) and [
-                type(one) for one in outside.exceptions
-            ] == [SiblingError]
-        case Caller.TASK | Caller.TASK_TWICE | Caller.TASK_AT_ONCE:
-            right = isinstance(outside, _CANCELLATIONS)
-        case _:
-            right = outside is None
-    if not right:
-        yield f"out of the construct came {outside!r}"
-    asked_again = ending.at - record.began > record.case.at + AGAIN - _EPSILON
-    expected = {
-        Caller.TASK: {1},
-        Caller.TASK_TWICE: {2} if asked_again else {1},
-        Caller.TASK_AT_ONCE: {2},
-    }.get(caller, {0})
-    if ending.cancelling not in expected:
-        yield f"Task.cancelling() is {ending.cancelling}, not {expected}"
-
-
-def _in_time(record: Record) -> Iterator[str]:
-    """Law 5: the call returns inside its bounds, and so does closing."""
-    latest = cause_time(record) + CLEANUP
-    if record.ending.at > latest + _EPSILON:
-        yield f"returned at {record.ending.at:.3f}, and {latest:.3f} was the bound"
-    if record.closed_at > record.ending.at + CONFIG.timing.release + _EPSILON:
-        yield f"closing took {record.closed_at - record.ending.at:.3f} s"
-
-
-# -- what is left --------------------------------------------------------------------------------
-
-
-def _leftovers(record: Record) -> Iterator[str]:
-    """Law 6: nothing outlives the call but what cannot be stopped, and that not its release."""
-    deaf = record.case.fault.deaf
-    if record.open_when_closed and not deaf:
-        yield f"{record.open_when_closed} requests were open when the delegate was closed"
-    if record.listening:
-        yield f"{record.listening} listeners were left at the token"
-    if any(fact.url != _URL for fact in record.requests):
-        yield "a request went elsewhere"
-    if deaf and record.case.caller is Caller.SHUTDOWN:
-        # The loop is gone, and what would not end is stopped where it stood.
-        return
-    if record.open_at_last:
-        yield f"{record.open_at_last} requests stayed open for ever"
-    if record.tasks_left:
-        yield f"{record.tasks_left} tasks were left"
-    if record.timers_left:
-        yield f"{record.timers_left} timers were left"
-    still = [trip.operation for trip in record.trips if not trip.over]
-    if still:
-        yield f"the wire still carries {still}"
-
-
-def _signals(record: Record) -> Iterator[str]:
-    """The intent comes before everything, the outcome after everything, and each once."""
-    kinds = [type(signal) for _, signal in record.signals]
-    if not kinds:
-        if record.trips:
-            yield "requests were made without an intent"
-        return
-    if kinds.count(Intent) != 1 or kinds[0] is not Intent:
-        yield f"the intent is not the first signal, or not the only one: {kinds}"
-    if kinds.count(Settled) != 1 or kinds[-1] is not Settled:
-        yield f"the outcome is not the last signal, or not the only one: {kinds}"
-    if record.requests_at_intent:
-        yield "the intent was told after a request"
-    if EvidenceFailed in kinds:
-        yield "an observer failed"
-    stuck = record.case.fault.manners.stuck
-    if TransportStuck in kinds and not (record.case.fault.deaf or stuck):
-        yield "a transport was called stuck that is not"
 
 
 # -- no lie --------------------------------------------------------------------------------------
@@ -287,7 +158,7 @@ def _no_second_run(facts: _Facts) -> Iterator[str]:
     for trip in facts.left[:-1]:
         if trip.status != BUSY or not trip.complete:
             yield f"sent again without proof, after HTTP {trip.status}"
-    late = [trip for trip in facts.sends if trip.began > facts.cause_at + _EPSILON]
+    late = [trip for trip in facts.sends if trip.began > facts.cause_at + EPSILON]
     if late:
         yield "sent after the cause"
 
@@ -353,7 +224,7 @@ def _completed(facts: _Facts, result: Completed) -> Iterator[str]:
     expected = _SAID.get(prompt, f"result of {prompt}")
     if result.output != expected:
         yield f"the answer is {result.output!r}, not {expected!r}"
-    if result.late != (facts.cause_at < facts.settled_at - _EPSILON) and result.late:
+    if result.late != (facts.cause_at < facts.settled_at - EPSILON) and result.late:
         yield "late, and nothing had told it to stop"
 
 
@@ -461,7 +332,7 @@ def _late(facts: _Facts) -> Iterator[str]:
     if facts.result.late and not facts.stopped:
         yield "late, and nothing had told it to stop"
     answered = isinstance(facts.result, Completed)
-    overdue = facts.cause_at < facts.settled_at - CONFIG.timing.release - _EPSILON
+    overdue = facts.cause_at < facts.settled_at - CONFIG.timing.release - EPSILON
     if answered and overdue and not facts.result.late:
         yield "the answer came after the cause, and is not called late"
 
@@ -480,7 +351,7 @@ def _attempts(facts: _Facts) -> Iterator[str]:
         if not again and statuses != [one.status for one in made if one.status is not None]:
             yield f"the statuses of {operation} are said to have been {statuses}"
     gets = [trip.began for trip in facts.record.trips if trip.operation == "get"]
-    if any(later - earlier < _GET_FLOOR - _EPSILON for earlier, later in pairwise(gets)):
+    if any(later - earlier < _GET_FLOOR - EPSILON for earlier, later in pairwise(gets)):
         yield "two gets within 10 ms"
 
 
