@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import httpx
 
+from a2a_delegate.errors import UsageError
 from a2a_delegate.lifecycle.operations import ListTasks
 from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.peer.credentials import Credentials
 from a2a_delegate.peer.origins import origin_of
 from a2a_delegate.wire.dialect import DIALECTS
 from a2a_delegate.wire.envelope import RpcResult, decoded
+from a2a_delegate.wire.gate import SPOKEN_BINDINGS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,6 +63,7 @@ class Peer:
         self._origins = origins
         self._credentials = Credentials(headers, auth)
         self._dialects = dialects
+        self._principal: str | None = None
         self._agreed = self._face(agreement.interface)
         self._looking = self._looking_face(agreement.lookup)
         self._lesser = None if agreement.downgrade is None else self._face(agreement.downgrade)
@@ -70,9 +73,30 @@ class Peer:
 
     def __copy__(self) -> Peer:
         """Return a peer that is asked at the same places, and downgrades on its own."""
+        return self._twin()
+
+    def _twin(self, **differences: object) -> Peer:
         twin = object.__new__(type(self))
-        twin.__dict__.update(self.__dict__)
+        twin.__dict__.update(self.__dict__, **differences)
         return twin
+
+    def serving(self, principal: str | None) -> Peer:
+        """Return a twin whose requests authenticate for that principal, None for nobody named."""
+        return self._twin(_principal=principal)
+
+    def pinned(self, interface: AgentInterface) -> Peer:
+        """Return a twin whose sends, gets and cancels go to exactly that interface.
+
+        For the task of a handle: it lives where it was made, whatever the card says today. Lists
+        go there too if its version has them, else to where this peer lists; there is no downgrade.
+        Raises UnsafeEndpointError where its origin is not bound, and UsageError for a version or a
+        binding that is not spoken.
+        """
+        if interface.version not in self._dialects or interface.binding not in SPOKEN_BINDINGS:
+            raise UsageError(f"A2A {interface.version} over {interface.binding} is not spoken here")
+        face = self._face(interface)
+        looking = face if face.dialect.lists_tasks else self._looking
+        return self._twin(_agreed=face, _looking=looking, _lesser=None)
 
     @property
     def interface(self) -> AgentInterface:
@@ -127,7 +151,7 @@ class Peer:
             headers=face.headers,
             exchange=exchange,
             name=operation.name,
-            auth=self._credentials.auth_for(None, face.origin),
+            auth=self._credentials.auth_for(self._principal, face.origin),
         )
         if isinstance(answer, RpcResult):
             return decoded(face.dialect, operation, answer)

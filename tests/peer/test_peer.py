@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import httpx
@@ -38,6 +40,7 @@ from a2a_delegate.testing.behaviours import (
 )
 from a2a_delegate.testing.behaviours import Operation as Asked
 from a2a_delegate.testing.peer import ScriptedPeer
+from a2a_delegate.wire.dialect import DIALECTS
 from a2a_delegate.wire.gate import Agreement
 
 if TYPE_CHECKING:
@@ -141,7 +144,7 @@ class Mirror(httpx.AsyncBaseTransport):
         return httpx.Response(200, json={"jsonrpc": "2.0", "id": body["id"], "error": error})
 
 
-OPERATIONS = [send("hello"), GetTask("t-1"), CancelTask("t-1")]
+OPERATIONS: list[Operation] = [send("hello"), GetTask("t-1"), CancelTask("t-1")]
 
 
 @pytest.mark.spec("CARR-18")
@@ -182,6 +185,26 @@ async def test_the_authentication_goes_along_for_the_origin_that_is_asked(
     (request,) = mirror.requests
     assert str(request.url).startswith(origin)
     assert request.headers["Authorization"].startswith("Basic ")
+
+
+@pytest.mark.spec("CARR-18")
+async def test_a_request_authenticates_for_the_principal_that_it_is_made_for() -> None:
+    def provide(principal: str | None, origin: str) -> httpx.Auth | None:
+        assert origin == "https://peer.example"
+        return None if principal is None else httpx.BasicAuth(principal, "pass")
+
+    mirror = Mirror()
+    async with httpx.AsyncClient(transport=mirror) as client:
+        nobody = make(client, Agreement(V1), auth=provide)
+        alice, bob = nobody.serving("alice"), nobody.serving("alice").serving("bob")
+        for peer in (alice, nobody, bob, bob.serving(None)):
+            await peer.perform(GetTask("t-1"), Exchange())
+    sent = [request.headers.get("Authorization") for request in mirror.requests]
+    assert sent == [basic("alice"), None, basic("bob"), None]
+
+
+def basic(name: str) -> str:
+    return "Basic " + base64.b64encode(f"{name}:pass".encode()).decode()
 
 
 @pytest.mark.spec("CARR-12")
@@ -235,6 +258,72 @@ async def test_after_a_change_to_a_version_that_lists_it_lists_there() -> None:
 async def test_without_another_version_there_is_no_downgrade() -> None:
     async with httpx.AsyncClient(transport=Mirror()) as client:
         assert make(client, Agreement(V1)).downgrade() is None
+
+
+async def test_a_pinned_peer_asks_exactly_the_interface_that_it_is_pinned_to() -> None:
+    older = AgentInterface("https://peer.example/old", Binding.JSONRPC, ProtocolVersion.V0_3, "t-9")
+    mirror = Mirror()
+    async with httpx.AsyncClient(transport=mirror) as client:
+        today = make(client, Agreement(V1, downgrade=V03))
+        pinned = today.pinned(older)
+        for operation in (*OPERATIONS, ListTasks()):
+            await pinned.perform(operation, Exchange())
+        await today.perform(GetTask("t-1"), Exchange())
+    assert (pinned.interface, pinned.version, pinned.endpoint) == (older, older.version, older.url)
+    assert pinned.downgrade() is None
+    assert [(str(one.url), one.headers["A2A-Version"]) for one in mirror.requests] == [
+        *[(older.url, "0.3")] * len(OPERATIONS),
+        # It cannot list: where the card of today can, the task is looked for.
+        (V1.url, "1.0"),
+        (V1.url, "1.0"),
+    ]
+    assert today.downgrade() == ("1.0", "0.3")
+
+
+async def test_a_peer_pinned_to_what_lists_lists_there() -> None:
+    newer = AgentInterface("https://peer.example/new", Binding.JSONRPC, ProtocolVersion.V1_0)
+    async with httpx.AsyncClient(transport=Mirror()) as client:
+        pinned = make(client, Agreement(V03)).pinned(newer)
+        alone = make(client, Agreement(V03)).pinned(V03)
+    assert pinned.way_of(ListTasks()) == ("1.0", newer.url)
+    assert (pinned.can_look_up, alone.can_look_up) == (True, False)
+
+
+async def test_a_pinned_peer_stays_with_the_principal() -> None:
+    mirror = Mirror()
+    async with httpx.AsyncClient(transport=mirror) as client:
+        peer = make(client, Agreement(V1), auth=lambda who, _: httpx.BasicAuth(who or "", "pass"))
+        await peer.serving("alice").pinned(V03).perform(GetTask("t-1"), Exchange())
+    assert mirror.requests[0].headers["Authorization"] == basic("alice")
+
+
+@pytest.mark.parametrize(
+    ("interface", "refusal"),
+    [
+        (replace(V1, url="https://evil.example/rpc"), UnsafeEndpointError),
+        (replace(V1, binding=Binding.GRPC), UsageError),
+        (replace(V1, url="https://lists.example/v1", binding=Binding.HTTP_JSON), UsageError),
+    ],
+)
+@pytest.mark.spec("CARR-16")
+async def test_a_peer_is_not_pinned_to_what_is_not_bound_or_not_spoken(
+    interface: AgentInterface, refusal: type[Exception]
+) -> None:
+    async with httpx.AsyncClient(transport=Mirror()) as client:
+        with pytest.raises(refusal):
+            make(client, Agreement(V1)).pinned(interface)
+
+
+async def test_a_version_that_is_not_spoken_pins_no_peer() -> None:
+    async with httpx.AsyncClient(transport=Mirror()) as client:
+        peer = Peer(
+            Agreement(V1),
+            binding=JsonRpcBinding(client, max_reply_bytes=1),
+            origins=BoundOrigins(URL),
+            dialects={ProtocolVersion.V1_0: DIALECTS[ProtocolVersion.V1_0]},
+        )
+        with pytest.raises(UsageError, match=r"0\.3 over JSONRPC"):
+            peer.pinned(V03)
 
 
 async def test_the_interface_is_told_as_the_card_spells_it() -> None:
