@@ -74,9 +74,9 @@ def changed(change: Callable[[Json], object]) -> Rewrite:
     return Rewrite(rewrite)
 
 
-def with_result(result: object) -> Rewrite:
-    """Give the honest reply with another result."""
-    return Rewrite(lambda reply: {**reply, "result": result})
+def remade(make: Callable[[Json], Any]) -> Rewrite:
+    """Give the honest reply with another result: what `make` makes of its task."""
+    return Rewrite(lambda reply: {**reply, "result": make(task_in(reply))})
 
 
 def state_word(version: str, state: WorkState) -> str:
