@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     __version__: str
     from a2a_delegate.a2a import (
         A2ADelegate,
-        A2ADelegateConfig,
         connect,
     )
     from a2a_delegate.delegate import (
@@ -117,8 +116,11 @@ if TYPE_CHECKING:
     from a2a_delegate.peer.credentials import (
         AuthProvider,
     )
-    from a2a_delegate.peer.discovery import (
+    from a2a_delegate.runtime.card_lookup import (
         fetch_agent_card,
+    )
+    from a2a_delegate.runtime.config import (
+        A2ADelegateConfig,
     )
     from a2a_delegate.runtime.delegation import (
         Delegation,
@@ -237,7 +239,6 @@ __all__ = [
 _HOMES = {
     "a2a": (
         "A2ADelegate",
-        "A2ADelegateConfig",
         "connect",
     ),
     "delegate": (
@@ -319,7 +320,8 @@ _HOMES = {
         "Unknown",
     ),
     "peer.credentials": ("AuthProvider",),
-    "peer.discovery": ("fetch_agent_card",),
+    "runtime.card_lookup": ("fetch_agent_card",),
+    "runtime.config": ("A2ADelegateConfig",),
     "runtime.delegation": (
         "Delegation",
         "Update",

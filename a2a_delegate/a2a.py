@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import re
-from collections.abc import Iterable
-from contextlib import asynccontextmanager
-from dataclasses import fields
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -21,23 +19,22 @@ from a2a_delegate.delegate import (
     DispatchOnly,
     as_request,
     check_listeners,
-    check_seconds,
 )
 from a2a_delegate.errors import A2ARequestError, DelegateError, UsageError
 from a2a_delegate.lifecycle.operations import SendMessage
-from a2a_delegate.lifecycle.plan import Plan, Route, Timing
+from a2a_delegate.lifecycle.plan import Plan, Route
 from a2a_delegate.model.card import ProtocolVersion
-from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.model.message import Message, Role, digest_of
 from a2a_delegate.outcome import DelegationHandle
 from a2a_delegate.peer.discovery import CardSource
 from a2a_delegate.peer.origins import BoundOrigins
 from a2a_delegate.peer.own_client import own_client
 from a2a_delegate.peer.peer import Peer
+from a2a_delegate.runtime.card_lookup import CardLookup
 from a2a_delegate.runtime.clock import Clock
+from a2a_delegate.runtime.config import A2ADelegateConfig
 from a2a_delegate.runtime.deadlines import nearer_deadline
 from a2a_delegate.runtime.driver import Driver
-from a2a_delegate.runtime.owner import Bell, OwnedTask
 from a2a_delegate.signals import AttemptFailed, ContextSubstituted, Downgraded, Signal
 from a2a_delegate.wire.gate import agree
 
@@ -52,81 +49,8 @@ if TYPE_CHECKING:
     from a2a_delegate.model.card import AgentCard, AgentInterface
     from a2a_delegate.outcome import DelegateResult
     from a2a_delegate.peer.credentials import AuthProvider
+    from a2a_delegate.runtime.owner import OwnedTask
     from a2a_delegate.wire.gate import Agreement
-
-CARD_TIMEOUT = 30.0
-"""Seconds that finding a card may take."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class A2ADelegateConfig:
-    """How a delegate behaves; times in seconds. Checked when built: UsageError names the field.
-
-    - `timeout`: the one deadline of a delegation, from the call to the outcome; None for none.
-    - `poll_interval`, `poll_interval_max`: between two looks at a task, growing with jitter.
-    - `cancel_grace`: the bound of one step of stopping a task at the peer.
-    - `recovery_grace`: how long a send in flight may still show an id after a cancel or deadline.
-    - `recovery_timeout`: the bound of looking up a lost reply.
-    - `client_context_ids`: send a context id of ours to peers that can list by it.
-    - `max_reply_bytes`: replies over this size are not read further.
-    - `allowed_origins`: origins besides the typed one that requests and credentials may go to.
-    - `allow_downgrade`: speak an older version once a peer has refused the first one.
-    - `watch`: how a task is followed; `auto` chooses, and today chooses `poll`.
-    """
-
-    timeout: float | None = 600.0
-    poll_interval: float = 1.0
-    poll_interval_max: float = 30.0
-    cancel_grace: float = 2.0
-    recovery_grace: float = 0.5
-    recovery_timeout: float = 5.0
-    client_context_ids: bool = True
-    max_reply_bytes: int = 32 * 1024 * 1024
-    allowed_origins: tuple[str, ...] = ()
-    allow_downgrade: bool = False
-    watch: Literal["auto", "poll"] = "auto"
-
-    def __post_init__(self) -> None:
-        if self.timeout is not None:
-            check_seconds("timeout", self.timeout)
-        for name in ("poll_interval", "poll_interval_max", "cancel_grace"):
-            check_seconds(name, getattr(self, name))
-        for name in ("recovery_grace", "recovery_timeout"):
-            check_seconds(name, getattr(self, name), zero=True)
-        if self.poll_interval_max < self.poll_interval:
-            raise UsageError("poll_interval_max must not be less than poll_interval")
-        for name in ("client_context_ids", "allow_downgrade"):
-            _check_flag(name, getattr(self, name))
-        if self.watch not in ("auto", "poll"):
-            raise UsageError(f"watch must be 'auto' or 'poll'; got {self.watch!r}")
-        _check_bytes("max_reply_bytes", self.max_reply_bytes)
-        origins = _checked_texts("allowed_origins", self.allowed_origins)
-        BoundOrigins(None, origins)
-        object.__setattr__(self, "allowed_origins", origins)
-
-    @property
-    def timing(self) -> Timing:
-        """The times that the lifecycle's rules are made of."""
-        return Timing(**{field.name: getattr(self, field.name) for field in fields(Timing)})
-
-
-def _check_flag(name: str, value: object) -> None:
-    # 1 is True to Python, and a typing mistake to us.
-    if not isinstance(value, bool):
-        raise UsageError(f"{name} must be True or False; got {value!r}")
-
-
-def _check_bytes(name: str, value: object) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise UsageError(f"{name} must be a whole number of bytes, 1 or more; got {value!r}")
-
-
-def _checked_texts(name: str, value: object) -> tuple[str, ...]:
-    if not isinstance(value, str) and isinstance(value, Iterable):
-        texts = tuple(value)
-        if all(isinstance(text, str) for text in texts):
-            return texts
-    raise UsageError(f"{name} must be a tuple of strings; got {value!r}")
 
 
 class A2ADelegate(DispatchOnly):
@@ -162,7 +86,7 @@ class A2ADelegate(DispatchOnly):
         self._clock = Clock()
         self._observers = (self._notice, *observers)
         self._keeps_contexts = True
-        self._source: CardSource | None = None
+        self._lookup: CardLookup | None = None
         self._card_doubted = False
         self._left_behind: list[OwnedTask] = []
         self._loop: object = None
@@ -190,7 +114,8 @@ class A2ADelegate(DispatchOnly):
         self._closed = True
         ends = self._clock.now() + self._timing.release
         with anyio.CancelScope(shield=True):
-            for task in self._left_behind:
+            lookups = [] if self._lookup is None else self._lookup.left_behind
+            for task in (*self._left_behind, *lookups):
                 if not task.finished:
                     await task.wait(ends)
 
@@ -269,34 +194,13 @@ class A2ADelegate(DispatchOnly):
         Within the delegation's own deadline; whatever comes of it, the send follows and says more.
         """
         self._card_doubted = False
-        source, now = self._source, self._clock.now()
-        if source is None:
+        if self._lookup is None:
             return
-        ends = now + CARD_TIMEOUT if deadline is None else min(deadline, now + CARD_TIMEOUT)
-        bell = Bell()
-        # In a task of its own, like every request: a transport may ignore its cancellation.
-        look = OwnedTask(lambda: self._renew_card(source), bell.ring)
-        undo = (cancel or CancelToken()).subscribe(bell.ring)
-        try:
-            while not look.finished and not (cancel is not None and cancel.cancelled):
-                if self._clock.now() >= ends:
-                    break
-                await bell.wait(ends)
-        finally:
-            undo()
-            if not look.finished:
-                look.cancel()
-                self._left_behind.append(look)
-
-    async def _renew_card(self, source: CardSource) -> None:
-        try:
-            card = await source.look_again(timeout=CARD_TIMEOUT)
-            if card is not None:
+        card = await self._lookup.find_changed(deadline=deadline, cancel=cancel)
+        if card is not None:
+            with contextlib.suppress(DelegateError):  # then the card that we have stays
                 self._agreement, self._peer = self._agree(card)
                 self.card = card
-        except DelegateError:
-            # The card that we have stays.
-            return
 
     # -- the plan --------------------------------------------------------------------------------
 
@@ -369,7 +273,7 @@ _VERSION_SHAPED = frozenset({-32009, -32601})
 """What peers answer when they do not speak the version, or do not know its methods."""
 
 
-@asynccontextmanager
+@contextlib.asynccontextmanager
 async def connect(
     url: str,
     *,
@@ -390,8 +294,8 @@ async def connect(
     A2AProtocolMismatchError, UnsafeEndpointError, and UsageError for a wrong argument.
     """
     async with own_client() as client:
-        source = CardSource(url, client=client, headers=headers, auth=auth)
-        card = await source.look(timeout=CARD_TIMEOUT, cancel=cancel)
+        lookup = CardLookup(CardSource(url, client=client, headers=headers, auth=auth))
+        card = await lookup.find(cancel=cancel)
         delegate = A2ADelegate(
             id if id is not None else identifier(card.name),
             card,
@@ -401,7 +305,7 @@ async def connect(
             config=config,
             observers=observers,
         )
-        delegate._source = source  # noqa: SLF001 - only this wiring knows where the card came from
+        delegate._lookup = lookup  # noqa: SLF001 - only this wiring knows where the card came from
         async with delegate:
             yield delegate
 

@@ -5,6 +5,7 @@ A send is never repeated here. Whether it may be is the lifecycle's to decide, b
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -49,13 +50,14 @@ async def repeated(
     *,
     again: Callable[[T], Again | None],
     repeats: Repeats = CARD_REPEATS,
+    deadline: float = math.inf,
     sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
 ) -> T:
     """Call `request` until `again` says None of its result, and return the last result.
 
-    Ends early, with the result at hand, where the next wait would pass the deadline of the scope
-    that this runs in: an answer that says why is worth more than a timeout. What `request` raises
-    goes through.
+    Ends early, with the result at hand, where the next wait would pass `deadline` (on the loop's
+    clock) or that of the scope that this runs in: an answer that says why is worth more than a
+    timeout. What `request` raises goes through.
     """
     verdict: Again | None = None
 
@@ -69,7 +71,8 @@ async def repeated(
         return asked if asked > repeats.longest_asked else max(asked, drawn(state))
 
     def stop(state: tenacity.RetryCallState) -> bool:
-        left = anyio.current_effective_deadline() - anyio.current_time()
+        ends = min(deadline, anyio.current_effective_deadline())
+        left = ends - anyio.current_time()
         longest = min(left, max(repeats.longest_asked, repeats.longest_wait))
         return state.attempt_number >= repeats.attempts or state.upcoming_sleep > longest
 

@@ -59,7 +59,7 @@ ALLOWED = {
     "typer": {"cli"},
 }
 # Public signatures may name `httpx.AsyncClient` and `httpx.Auth`; nothing is run for that.
-ALLOWED_FOR_TYPES = {"httpx": {"a2a"}}
+ALLOWED_FOR_TYPES = {"httpx": {"a2a", "runtime.card_lookup"}}
 
 # The lifecycle is pure: words of ours, and value modules of the standard library.
 LIFECYCLE_MAY_IMPORT = {"errors", "model", "outcome", "records", "signals", "lifecycle"}

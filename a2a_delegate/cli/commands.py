@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 
-from a2a_delegate.a2a import A2ADelegateConfig
 from a2a_delegate.cli.card_view import Looked, card_object, card_text, judge
 from a2a_delegate.cli.delegating import Errand, Refused, delegate, look
 from a2a_delegate.cli.exit_status import ExitStatus, status_of, status_of_refusal
@@ -22,6 +21,7 @@ from a2a_delegate.cli.terminal import Screen, write_answer
 from a2a_delegate.delegate import DelegateRequest, check_seconds
 from a2a_delegate.errors import UsageError
 from a2a_delegate.peer.origins import BoundOrigins
+from a2a_delegate.runtime.config import A2ADelegateConfig
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

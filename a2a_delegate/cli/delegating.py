@@ -10,16 +10,16 @@ import anyio
 from a2a_delegate.a2a import A2ADelegate, identifier
 from a2a_delegate.errors import DelegateError, DelegationCancelledError
 from a2a_delegate.outcome import Cancelled, CancelReceipt, Effect, Failed
-from a2a_delegate.peer.discovery import fetch_agent_card
 from a2a_delegate.peer.own_client import own_client
+from a2a_delegate.runtime.card_lookup import fetch_agent_card
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from a2a_delegate.a2a import A2ADelegateConfig
     from a2a_delegate.delegate import CancelToken, DelegateRequest, Observer
     from a2a_delegate.model.card import AgentCard
     from a2a_delegate.outcome import DelegateResult
+    from a2a_delegate.runtime.config import A2ADelegateConfig
 
 CARD_SECONDS = 30.0
 """How long the search for a card may take, where the whole may take longer."""

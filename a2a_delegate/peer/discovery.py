@@ -5,9 +5,10 @@ It happens once, while a human is looking, so every way it can fail has a senten
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import anyio
 import httpx
@@ -15,15 +16,12 @@ import httpx
 from a2a_delegate.bindings.carriage import Answer, Carrier, Errand
 from a2a_delegate.bindings.exchange import Exchange
 from a2a_delegate.bindings.failures import may_pass, spoke
-from a2a_delegate.delegate import check_seconds
 from a2a_delegate.errors import (
     DelegateError,
-    DelegationCancelledError,
     InvalidAgentCardError,
     PeerUnreachableError,
     UnsafeEndpointError,
     UsageError,
-    shown,
 )
 from a2a_delegate.lifecycle.operations import NotSent, Unreadable
 from a2a_delegate.model.card import ProtocolVersion
@@ -39,12 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping
 
     from a2a_delegate.bindings.carriage import Carried
-    from a2a_delegate.delegate import CancelToken
     from a2a_delegate.lifecycle.operations import Lost
     from a2a_delegate.model.card import AgentCard
     from a2a_delegate.peer.credentials import AuthProvider
-
-T = TypeVar("T")
 
 MAX_CARD_BYTES = 1024 * 1024
 """Bytes that a card may have; those in the wild have a few thousand."""
@@ -69,34 +64,6 @@ _HEADERS: Mapping[str, str] = {
 }
 
 
-async def fetch_agent_card(
-    base_url: str,
-    *,
-    client: httpx.AsyncClient,
-    timeout: float | None = 30.0,  # noqa: ASYNC109 - one deadline over several requests
-    cancel: CancelToken | None = None,
-    headers: Mapping[str, str] | None = None,
-    auth: httpx.Auth | AuthProvider | None = None,
-    max_bytes: int = MAX_CARD_BYTES,
-) -> AgentCard:
-    """Find an agent's card and read it.
-
-    `base_url` is what a person types: the address of the agent, with or without a path, or the
-    full URL of its card. It is kept in `card.source`: credentials may go to its origin. `timeout`
-    in seconds bounds everything, None or 0 for no bound. `headers` and `auth` go with the request,
-    as does what `client` has of its own; redirects are not followed.
-
-    Raises UsageError for what is no address, UnsafeEndpointError for one with user information;
-    PeerUnreachableError (phase `card`) when nothing answers in time; InvalidAgentCardError for any
-    answer that is no usable card, A2AProtocolMismatchError for a card of unknown versions. When
-    `cancel` is cancelled: its reason, unchanged, where that is an exception, else
-    DelegationCancelledError, with the reason still in the token. A token that was cancelled before
-    sends nothing.
-    """
-    source = CardSource(base_url, client=client, headers=headers, auth=auth, max_bytes=max_bytes)
-    return await source.look(timeout=timeout, cancel=cancel)
-
-
 @dataclass(frozen=True, slots=True)
 class _Found:
     """A card's place, and what lets us ask whether it has changed (RFC 9110 section 13)."""
@@ -118,7 +85,8 @@ class CardSource:
 
     Remembers the place and its validators (`ETag`, `Last-Modified`), so it serves one identity:
     another set of credentials may see another card. `fall_back_on` are the statuses that send the
-    search on to the next place. `sleep` waits between repeats. Raises as `fetch_agent_card` does.
+    search on to the next place. `sleep` waits between repeats. Raises what `fetch_agent_card` says;
+    the bound is `runtime.card_lookup`'s.
     """
 
     def __init__(
@@ -144,31 +112,20 @@ class CardSource:
         self._sleep = sleep
         self._found: _Found | None = None
 
-    async def look(
-        self,
-        *,
-        timeout: float | None = 30.0,  # noqa: ASYNC109 - one deadline over several requests
-        cancel: CancelToken | None = None,
-    ) -> AgentCard:
-        """Find the card and read it, wherever it was before."""
-        return await self._within(self._search, timeout, cancel)
+    @property
+    def typed(self) -> str:
+        """What was typed to find the card."""
+        return self._typed
 
-    async def look_again(
-        self,
-        *,
-        timeout: float | None = 30.0,  # noqa: ASYNC109 - one deadline over several requests
-        cancel: CancelToken | None = None,
-    ) -> AgentCard | None:
-        """Ask whether the card has changed; None if it has not.
+    async def look(self, *, deadline: float = math.inf) -> AgentCard:
+        """Find the card and read it, wherever it was before.
 
-        A card that is no longer where it was is searched for anew.
+        A peer that asks for more time than there is until `deadline` (on the loop's clock) is not
+        waited for; to end the search then is left to whoever began it.
         """
-        return await self._within(self._revalidate, timeout, cancel)
-
-    async def _search(self) -> AgentCard:
         missing: list[tuple[httpx.URL, Answer]] = []
         for place in self._places:
-            answer = await self._ask(place, {})
+            answer = await self._ask(place, {}, deadline)
             if answer.status not in self._fall_back_on:
                 return self._read(place, answer)
             missing.append((place, answer))
@@ -176,18 +133,24 @@ class CardSource:
         place, answer = next((one for one in missing if one[1].status not in _NOT_HERE), missing[0])
         raise _refused(place, answer, looked=len(missing))
 
-    async def _revalidate(self) -> AgentCard | None:
+    async def look_again(self, *, deadline: float = math.inf) -> AgentCard | None:
+        """Ask whether the card has changed; None if it has not.
+
+        A card that is no longer where it was is searched for anew.
+        """
         found = self._found
         if found is None:
-            return await self._search()
-        answer = await self._ask(found.place, found.validators)
+            return await self.look(deadline=deadline)
+        answer = await self._ask(found.place, found.validators, deadline)
         if answer.status == httpx.codes.NOT_MODIFIED and found.validators:
             return None
         if answer.status in self._fall_back_on:
-            return await self._search()
+            return await self.look(deadline=deadline)
         return self._read(found.place, answer)
 
-    async def _ask(self, place: httpx.URL, validators: Mapping[str, str]) -> Answer:
+    async def _ask(
+        self, place: httpx.URL, validators: Mapping[str, str], deadline: float
+    ) -> Answer:
         """Return the answer of one place, asked again where that may help."""
         errand = Errand(
             name="card", url=place, headers={**self._headers, **validators}, auth=self._auth
@@ -198,7 +161,7 @@ class CardSource:
             carried = await self._carrier.carry(errand, exchange)
             return _Attempt(carried, exchange.http_status)
 
-        last = await repeated(once, again=_again, sleep=self._sleep)
+        last = await repeated(once, again=_again, deadline=deadline, sleep=self._sleep)
         if isinstance(last.carried, Answer):
             return last.carried
         raise _unanswered(last.carried, place, last.status)
@@ -209,39 +172,6 @@ class CardSource:
         card = read_card(answer.body, url=str(place), status=answer.status)
         self._found = _Found(place, _validators(answer.headers))
         return replace(card, source=self._typed)
-
-    async def _within(
-        self,
-        work: Callable[[], Awaitable[T]],
-        seconds: float | None,
-        cancel: CancelToken | None,
-    ) -> T:
-        """Do the work inside the deadline, until the token says otherwise."""
-        if seconds is not None:
-            check_seconds("timeout", seconds, zero=True)
-        if cancel is not None and cancel.cancelled:
-            raise _cancelled(cancel)
-        with anyio.move_on_after(seconds or None) as scope:
-            undo = cancel.subscribe(scope.cancel) if cancel is not None else None
-            try:
-                return await work()
-            finally:
-                if undo is not None:
-                    undo()
-        if cancel is not None and cancel.cancelled:
-            raise _cancelled(cancel)
-        raise PeerUnreachableError(
-            phase="card", url=self._typed, reason=f"no answer within {seconds:g} seconds"
-        )
-
-
-def _cancelled(cancel: CancelToken) -> BaseException:
-    if isinstance(cancel.reason, BaseException):
-        return cancel.reason
-    why = "" if cancel.reason is None else f": {shown(cancel.reason)}"
-    return DelegationCancelledError(
-        f"the search for the agent card was cancelled{why}", result=None
-    )
 
 
 def _again(attempt: _Attempt) -> Again | None:

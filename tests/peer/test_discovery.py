@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import TYPE_CHECKING
 
-import anyio
 import httpx
 import pytest
-import trio
 
-from a2a_delegate.delegate import CancelToken
 from a2a_delegate.errors import (
     A2AProtocolMismatchError,
-    DelegationCancelledError,
     InvalidAgentCardError,
     PeerUnreachableError,
     UnsafeEndpointError,
     UsageError,
 )
 from a2a_delegate.model.card import ProtocolVersion
-from a2a_delegate.peer.discovery import CardSource, fetch_agent_card
+from a2a_delegate.peer.discovery import CardSource
 from tests.bindings.loopback import Line, closed_port, peer, reply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import respx
 
     from a2a_delegate.model.card import AgentCard
@@ -54,9 +47,8 @@ async def fetch(
     max_bytes: int = 100_000,
 ) -> AgentCard:
     async with httpx.AsyncClient() as client:
-        return await fetch_agent_card(
-            typed, client=client, auth=auth, headers=headers, max_bytes=max_bytes
-        )
+        source = CardSource(typed, client=client, auth=auth, headers=headers, max_bytes=max_bytes)
+        return await source.look()
 
 
 class NoWait:
@@ -289,16 +281,6 @@ async def test_a_peer_that_is_not_ready_yet_is_asked_again(
     assert no_wait.waits == [9.0]
 
 
-@pytest.mark.spec("CARR-15")
-async def test_a_peer_that_asks_for_more_time_than_there_is_is_not_waited_for(
-    respx_mock: respx.MockRouter,
-) -> None:
-    route = respx_mock.get(BASE + NEW).respond(503, headers={"Retry-After": "31"})
-    with pytest.raises(InvalidAgentCardError, match="HTTP 503"):
-        await fetch()
-    assert route.call_count == 1
-
-
 @pytest.mark.parametrize("location", ["http://h:x/", "data:text/plain,x", "http://a b\x7f/"])
 async def test_a_redirect_to_no_url_is_an_answer_that_is_none(
     respx_mock: respx.MockRouter, location: str
@@ -310,125 +292,10 @@ async def test_a_redirect_to_no_url_is_an_answer_that_is_none(
             await source.look()
 
 
-class Deaf(httpx.AsyncBaseTransport):
-    """A transport that never answers, and says when it was asked and when it was let go."""
-
-    def __init__(self) -> None:
-        self.asked = anyio.Event()
-        self.let_go = False
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        self.asked.set()
-        try:
-            await anyio.sleep_forever()
-        finally:
-            self.let_go = True
-        raise AssertionError(request)
-
-
-@pytest.mark.spec("CARR-19")
-async def test_one_deadline_covers_the_whole_search() -> None:
-    deaf = Deaf()
-    async with httpx.AsyncClient(transport=deaf) as client:
-        with pytest.raises(PeerUnreachableError, match=r"within 0\.05 seconds") as refusal:
-            await fetch_agent_card(BASE, client=client, timeout=0.05)
-    assert refusal.value.phase == "card"
-    assert deaf.let_go
-
-
-@pytest.mark.spec("CARR-19")
-@pytest.mark.parametrize("unbounded", [None, 0])
-async def test_without_a_deadline_only_the_caller_ends_the_search(unbounded: float | None) -> None:
-    deaf = Deaf()
-    async with httpx.AsyncClient(transport=deaf) as client:
-        with anyio.move_on_after(0.05) as scope:
-            await fetch_agent_card(BASE, client=client, timeout=unbounded)
-    assert scope.cancelled_caught
-    assert deaf.let_go
-
-
-@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), True, "1"])
-async def test_a_deadline_that_is_no_time_is_refused(seconds: float) -> None:
-    async with httpx.AsyncClient() as client:
-        with pytest.raises(UsageError, match="timeout"):
-            await fetch_agent_card(BASE, client=client, timeout=seconds)
-
-
 @pytest.mark.parametrize("max_bytes", [0, -1, True, 1.5])
 async def test_a_bound_that_is_no_number_of_bytes_is_refused(max_bytes: int) -> None:
     with pytest.raises(UsageError, match="max_bytes"):
         await fetch(max_bytes=max_bytes)
-
-
-class MyError(Exception):
-    """A reason of the caller's."""
-
-
-@pytest.mark.spec("CARR-19")
-async def test_a_token_that_was_cancelled_before_sends_nothing() -> None:
-    deaf, reason, token = Deaf(), MyError("no more"), CancelToken()
-    token.cancel(reason)
-    async with httpx.AsyncClient(transport=deaf) as client:
-        with pytest.raises(MyError) as stopped:
-            await fetch_agent_card(BASE, client=client, cancel=token)
-    assert stopped.value is reason
-    assert not deaf.asked.is_set()
-
-
-@pytest.mark.spec("CARR-19")
-@pytest.mark.parametrize("give", [lambda: MyError("no more"), lambda: "user left", lambda: None])
-async def test_a_token_ends_the_search_with_the_callers_own_reason(
-    give: Callable[[], object],
-) -> None:
-    async def cancel() -> None:
-        await deaf.asked.wait()
-        token.cancel(reason)
-
-    deaf, reason, token = Deaf(), give(), CancelToken()
-    stopped: BaseException | None = None
-    async with httpx.AsyncClient(transport=deaf) as client, anyio.create_task_group() as tasks:
-        tasks.start_soon(cancel)
-        try:
-            await fetch_agent_card(BASE, client=client, cancel=token)
-        except (MyError, DelegationCancelledError) as error:
-            stopped = error
-    assert deaf.let_go
-    if isinstance(reason, MyError):
-        assert stopped is reason
-    else:
-        assert isinstance(stopped, DelegationCancelledError)
-        assert ("user left" in str(stopped)) is (reason is not None)
-        assert token.reason is reason
-
-
-@pytest.mark.spec("CARR-19")
-async def test_a_token_may_be_cancelled_in_a_callback_of_the_loop(anyio_backend_name: str) -> None:
-    def soon() -> None:
-        if anyio_backend_name == "trio":
-            trio.lowlevel.current_trio_token().run_sync_soon(token.cancel, reason)
-        else:
-            asyncio.get_running_loop().call_soon(token.cancel, reason)
-
-    class AsksForTheEnd(Deaf):
-        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-            soon()
-            return await super().handle_async_request(request)
-
-    token, reason = CancelToken(), MyError("no more")
-    async with httpx.AsyncClient(transport=AsksForTheEnd()) as client:
-        with pytest.raises(MyError) as stopped:
-            await fetch_agent_card(BASE, client=client, cancel=token)
-    assert stopped.value is reason
-
-
-async def test_a_token_is_left_as_it_was(respx_mock: respx.MockRouter) -> None:
-    respx_mock.get(BASE + NEW).respond(json=CARD)
-    token = CancelToken()
-    async with httpx.AsyncClient() as client:
-        await fetch_agent_card(BASE, client=client, cancel=token)
-        with anyio.fail_after(5):
-            token.cancel()
-            await anyio.lowlevel.checkpoint()
 
 
 @pytest.mark.spec("CARR-18")
@@ -454,7 +321,7 @@ async def test_a_provider_is_asked_for_the_typed_origin(respx_mock: respx.MockRo
     asked: list[tuple[str | None, str]] = []
     respx_mock.get(BASE + NEW).respond(json=CARD)
     async with httpx.AsyncClient() as client:
-        await fetch_agent_card(f"{BASE}:443", client=client, auth=provide)
+        await CardSource(f"{BASE}:443", client=client, auth=provide).look()
     assert asked == [(None, BASE)]
 
 
