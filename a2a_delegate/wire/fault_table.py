@@ -214,8 +214,9 @@ def _only_other_methods(data: JSON) -> bool:
 def _reason(data: JSON) -> str | None:
     for detail in _objects(data):
         kind, reason = detail.get("@type"), detail.get("reason")
-        # Another domain's reasons are an agent's own business.
-        ours = detail.get("domain") in (_DOMAIN, None, "")
+        # Agent code may put anything into the data of an error; only what names the domain of the
+        # protocol speaks for the protocol.
+        ours = detail.get("domain") == _DOMAIN
         if ours and isinstance(kind, str) and kind.endswith("google.rpc.ErrorInfo"):
             return text_or_none(reason)
     return None

@@ -97,6 +97,9 @@ def test_the_reason_goes_before_the_code(reason: str, kind: FaultKind) -> None:
     "data",
     [
         info("TASK_NOT_FOUND", domain="tracker.example"),
+        info("TASK_NOT_FOUND", domain=""),
+        info("TASK_NOT_FOUND", domain=None),
+        {"@type": INFO, "reason": "TASK_NOT_FOUND"},
         {"@type": "type.googleapis.com/google.rpc.Help", "reason": "TASK_NOT_FOUND"},
         {"reason": "TASK_NOT_FOUND"},
         info(7),
@@ -109,12 +112,6 @@ def test_what_is_no_reason_of_a2a_counts_for_nothing(data: JSON) -> None:
     read = fault(-32603, data=data)
     assert (read.kind, read.error.reason) == (FaultKind.OTHER, None)
     assert fault(-32601, data=data).kind is FaultKind.METHOD_NOT_FOUND
-
-
-def test_a_reason_without_a_domain_counts() -> None:
-    assert fault(1, data={"@type": INFO, "reason": "TASK_NOT_FOUND"}).kind is (
-        FaultKind.TASK_NOT_FOUND
-    )
 
 
 @pytest.mark.parametrize(
