@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_args
 
 import anyio
@@ -30,14 +31,26 @@ from a2a_delegate.model.json_value import JSON, canonical
 from a2a_delegate.model.message import Message, Role
 from a2a_delegate.model.part import DataPart, TextPart
 from a2a_delegate.model.task import Task, TaskState, TaskStatus
-from a2a_delegate.outcome import DelegateResult, DelegationHandle, Failed
+from a2a_delegate.outcome import (
+    AuthRequired,
+    Cancelled,
+    Completed,
+    DelegateResult,
+    DelegationHandle,
+    Effect,
+    Failed,
+    InputRequired,
+    Rejected,
+    TimedOut,
+    Unknown,
+)
 from a2a_delegate.runtime.clock import Clock
 from a2a_delegate.runtime.deadlines import nearer_deadline
 from a2a_delegate.runtime.driver import Driver
 from a2a_delegate.runtime.owner import OwnedTask
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from a2a_delegate.bindings.exchange import Exchange
     from a2a_delegate.delegate import CancelToken, Observer
@@ -50,6 +63,18 @@ Dictionaries and lists are invariant: without the last two, one of numbers would
 
 _OUTCOMES = get_args(DelegateResult)
 
+_EFFECTS: Mapping[type, frozenset[Effect]] = {
+    Completed: frozenset({Effect.RAN}),
+    Failed: frozenset(Effect),
+    Rejected: frozenset({Effect.NOT_STARTED, Effect.RAN}),
+    Cancelled: frozenset(Effect),
+    TimedOut: frozenset({Effect.NOT_STARTED, Effect.RAN}),
+    InputRequired: frozenset({Effect.RAN}),
+    AuthRequired: frozenset({Effect.RAN}),
+    Unknown: frozenset({Effect.MAY_HAVE_RUN, Effect.RAN}),
+}
+"""The ends of a dispatch, each with the effects that it can have. `Running` is no end."""
+
 
 def delegate_from(
     function: Callable[[DelegateRequest], Awaitable[Returnable]],
@@ -61,9 +86,14 @@ def delegate_from(
     """Make a delegate of an async function in this process.
 
     The function takes the DelegateRequest. A string that it returns is the output, any other JSON
-    value is data, a DelegateResult is the outcome as it stands; what it raises is `Failed` with the
-    exception as the cause of its TaskFailedError. At a cancel or the deadline it is cancelled, and
-    has `cancel_grace` seconds to end. `timeout` is in seconds, None for none.
+    value is data. A DelegateResult is the outcome as it stands, under this delegate's id; its
+    handle, where it has one, is still that of the delegate it names, who can resume it. What the
+    function raises is `Failed` with the exception as the cause of its TaskFailedError, and so is an
+    outcome that cannot be: `Running`, which is no end, and one that contradicts its own effect,
+    such as a `Completed` that never started.
+
+    At a cancel or the deadline the function is cancelled, and has `cancel_grace` seconds to end.
+    `timeout` is in seconds, None for none.
     """
     return FunctionDelegate(function, id=id, timeout=timeout, cancel_grace=cancel_grace)
 
@@ -109,7 +139,7 @@ class FunctionDelegate(DispatchOnly):
         asked = as_request(request)
         check_listeners(cancel, observer)
         await anyio.lowlevel.checkpoint_if_cancelled()
-        work = _Work(self._function, asked, self._clock.new_id())
+        work = _Work(self.id, self._function, asked, self._clock.new_id())
         driver = Driver(
             self._plan(asked, work.task_id),
             work,
@@ -151,11 +181,13 @@ class _Work:
 
     def __init__(
         self,
+        delegate_id: str,
         function: Callable[[DelegateRequest], Awaitable[Returnable]],
         request: DelegateRequest,
         task_id: str,
     ) -> None:
         self.task_id = task_id
+        self._delegate_id = delegate_id
         self.report: Callable[[Returned], None] = lambda _: None
         self._function = function
         self._request = request
@@ -189,7 +221,11 @@ class _Work:
 
     async def _run(self) -> None:
         returned = await self._function(self._request)
-        if not isinstance(returned, (str, *_OUTCOMES)):
+        if isinstance(returned, _OUTCOMES):
+            _check_outcome(returned)
+            # Who was asked is this delegate, whoever else had a hand in it.
+            returned = replace(returned, delegate_id=self._delegate_id)
+        elif not isinstance(returned, str):
             canonical(returned)
         self._returned, self._ended = returned, True
 
@@ -211,6 +247,18 @@ class _Work:
     def error(self) -> BaseException | None:
         """What the function raised."""
         return None if self._call is None else self._call.error
+
+
+def _check_outcome(result: DelegateResult) -> None:
+    """Refuse an outcome that contradicts itself: a caller repeats, or does not, by its effect."""
+    effects = _EFFECTS.get(type(result))
+    if effects is None:
+        raise UsageError(f"a function ends its work: {type(result).__name__} is no end")
+    if result.effect not in effects:
+        raise UsageError(
+            f"{type(result).__name__} with the effect {result.effect!s} cannot be; "
+            f"it has {' or '.join(sorted(effects))}"
+        )
 
 
 def _told(error: BaseException) -> str:

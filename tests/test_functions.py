@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, get_args
 
 import anyio
 import pytest
 
 from a2a_delegate import (
     ArtifactChunk,
+    AuthRequired,
     Cancelled,
     CancelReceipt,
     CancelSent,
@@ -18,11 +20,16 @@ from a2a_delegate import (
     Completed,
     Delegate,
     DelegateRequest,
+    DelegateResult,
     Effect,
     Failed,
     IdKnown,
+    InputRequired,
     Intent,
+    Message,
     Rejected,
+    Role,
+    Running,
     Sent,
     Settled,
     StateSeen,
@@ -30,10 +37,12 @@ from a2a_delegate import (
     TextPart,
     TimedOut,
     TransportStuck,
+    Unknown,
     UsageError,
     delegate_from,
 )
-from tests.runtime.staging import Notes
+from a2a_delegate.testing import ScriptedPeer
+from tests.runtime.staging import Notes, delegate_to
 from tests.virtual_time import VirtualTimeLoop
 
 if TYPE_CHECKING:
@@ -117,8 +126,66 @@ async def test_an_outcome_that_a_function_returns_stands_as_it_is() -> None:
     )
     seen = Notes()
     result = await returning(refusal).dispatch("work", observer=seen)
-    assert result == refusal
+    assert result == replace(refusal, delegate_id="function")
     assert seen.of(Settled) == [Settled(result)]
+
+
+async def test_an_outcome_that_is_passed_on_keeps_the_handle_of_who_can_resume_it() -> None:
+    async with delegate_to(ScriptedPeer()) as inner:
+
+        async def function(_: DelegateRequest) -> DelegateResult:
+            return await inner.dispatch("ask")
+
+        result = await delegate_from(function, id="outer").dispatch("work")
+    assert isinstance(result, InputRequired)
+    assert result.delegate_id == "outer"
+    assert result.handle is not None
+    assert result.handle.delegate_id == inner.id
+
+
+ERROR = TaskFailedError(task_id=None, state="failed")
+QUESTION = Message("q", Role.AGENT, ())
+OWN_FIELDS: dict[type, dict[str, Any]] = {
+    Completed: {},
+    Failed: {"error": ERROR},
+    Rejected: {"error": ERROR},
+    Cancelled: {"by": "peer"},
+    TimedOut: {"last_state": "working", "receipt": CancelReceipt.REFUSED},
+    InputRequired: {"question": QUESTION},
+    AuthRequired: {"question": QUESTION},
+    Running: {"last_state": "working"},
+    Unknown: {"cause": ERROR},
+}
+NO_END = [(Running, effect) for effect in Effect]
+CONTRADICTIONS = [
+    (Completed, Effect.NOT_STARTED),
+    (Completed, Effect.MAY_HAVE_RUN),
+    (Rejected, Effect.MAY_HAVE_RUN),
+    (TimedOut, Effect.MAY_HAVE_RUN),
+    (InputRequired, Effect.NOT_STARTED),
+    (InputRequired, Effect.MAY_HAVE_RUN),
+    (AuthRequired, Effect.NOT_STARTED),
+    (AuthRequired, Effect.MAY_HAVE_RUN),
+    (Unknown, Effect.NOT_STARTED),
+]
+
+
+@pytest.mark.spec("FUN-4")
+@pytest.mark.parametrize("effect", Effect)
+@pytest.mark.parametrize("kind", get_args(DelegateResult))
+async def test_an_outcome_that_cannot_be_is_the_functions_failure(
+    kind: Any, effect: Effect
+) -> None:
+    made = kind(delegate_id="function", effect=effect, **OWN_FIELDS[kind])
+    result = await returning(made).dispatch("work")
+    if (kind, effect) not in (*NO_END, *CONTRADICTIONS):
+        assert result == made
+        return
+    assert isinstance(result, Failed)
+    assert (result.effect, result.safe_to_retry) == (Effect.RAN, False)
+    assert isinstance(result.error, TaskFailedError)
+    assert kind.__name__ in str(result.error)
+    assert isinstance(result.error.__cause__, UsageError)
 
 
 async def test_what_a_function_raises_is_a_failure_with_its_cause() -> None:
