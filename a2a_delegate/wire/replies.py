@@ -15,6 +15,7 @@ from a2a_delegate.lifecycle.operations import (
     TaskReply,
     Unreadable,
 )
+from a2a_delegate.model.message import Role
 from a2a_delegate.model.task import Task
 from a2a_delegate.wire.json_text import kind_of
 from a2a_delegate.wire.reading import Unclear, read_message, read_task
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from a2a_delegate.lifecycle.operations import Operation
     from a2a_delegate.model.json_value import JSON
+    from a2a_delegate.model.message import Message
 
 _EVENTS = ("statusUpdate", "status_update", "artifactUpdate", "artifact_update")
 _EVENT_KINDS = frozenset({"status-update", "artifact-update"})
@@ -53,14 +55,30 @@ def task_id_of(result: object) -> str | None:
 
 def _answer(operation: Operation, result: object) -> TaskReply | MessageReply | TaskPage | Unclear:
     match operation:
-        case SendMessage():
-            return _task_or_message(result)
+        case SendMessage(message=ours):
+            return _not_ours(_task_or_message(result), ours)
         case GetTask(task_id=task_id) | CancelTask(task_id=task_id):
             return _task(result, task_id)
         case ListTasks():
             return _page(result)
         case _:
             assert_never(operation)
+
+
+def _not_ours(
+    answer: TaskReply | MessageReply | Unclear, ours: Message
+) -> TaskReply | MessageReply | Unclear:
+    """Take our own message for none: who sends it back has said nothing of its own.
+
+    A task that it has been put under meanwhile is worth asking for.
+    """
+    if not isinstance(answer, MessageReply):
+        return answer
+    said = answer.message
+    if (said.message_id, said.role) != (ours.message_id, Role.USER):
+        return answer
+    task_id = said.task_id if said.task_id != ours.task_id else None
+    return Unclear("our own message, sent back", task_id)
 
 
 def _task(result: object, task_id: str) -> TaskReply | Unclear:

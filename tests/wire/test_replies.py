@@ -44,6 +44,33 @@ def unreadable(operation: Operation, result: object) -> tuple[str, str | None]:
     return reply.error.reason, reply.task_id
 
 
+OURS = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "do"}]}
+
+
+@pytest.mark.spec("METH-6")
+@pytest.mark.parametrize(
+    ("result", "task_id"),
+    [
+        ({"message": OURS}, None),
+        ({**OURS, "kind": "message", "role": "user"}, None),
+        ({"message": {**OURS, "parts": [{"text": "done"}]}}, None),
+        ({"message": {**OURS, "taskId": "t"}}, "t"),
+        ({"message": {**OURS, "taskId": "asked"}}, None),
+    ],
+)
+def test_our_own_message_sent_back_is_no_answer(
+    result: Mapping[str, object], task_id: str | None
+) -> None:
+    send = SendMessage(Message("m", Role.USER, (TextPart("do"),), task_id="asked"))
+    assert unreadable(send, result) == ("our own message, sent back", task_id)
+
+
+@pytest.mark.spec("METH-6")
+@pytest.mark.parametrize("own", [{"role": "ROLE_AGENT"}, {"messageId": "m3"}])
+def test_an_answer_may_repeat_our_words_or_our_id(own: Mapping[str, str]) -> None:
+    assert isinstance(decode(SEND, {"message": {**OURS, **own}}), MessageReply)
+
+
 @pytest.mark.parametrize(
     "result",
     [
