@@ -18,9 +18,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from a2a_delegate.testing.behaviours import (
-    Behaviour,
-    Delay,
+from a2a_delegate.testing.acts import (
+    Close,
     DropAfterAccepting,
     DropBeforeReading,
     DropWhileReading,
@@ -30,8 +29,8 @@ from a2a_delegate.testing.behaviours import (
     IgnoredCancel,
     Loss,
     LyingCancel,
-    Operation,
     OtherTask,
+    RawReply,
     Redirect,
     Refusal,
     RefuseConnection,
@@ -42,6 +41,23 @@ from a2a_delegate.testing.behaviours import (
     UnknownState,
     WrongId,
 )
+from a2a_delegate.testing.behaviours import (
+    Behaviour,
+    Chunked,
+    CloseAfterReply,
+    CloseDelimited,
+    Coding,
+    Compressed,
+    CutReply,
+    Delay,
+    Dribble,
+    EarlyReply,
+    Interim,
+    Moment,
+    Operation,
+    Overtaken,
+    WrongLength,
+)
 from a2a_delegate.testing.peer import ScriptedPeer
 from a2a_delegate.testing.truth import GroundTruth, RequestFact, TaskFact
 from a2a_delegate.testing.work import WorkState
@@ -51,21 +67,34 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Behaviour",
+    "Chunked",
+    "Close",
+    "CloseAfterReply",
+    "CloseDelimited",
+    "Coding",
+    "Compressed",
+    "CutReply",
     "Delay",
     "DelegateSuite",
     "DelegateUnderTest",
+    "Dribble",
     "DropAfterAccepting",
     "DropBeforeReading",
     "DropWhileReading",
+    "EarlyReply",
     "Endless",
     "GroundTruth",
     "Hang",
     "Honest",
     "IgnoredCancel",
+    "Interim",
     "Loss",
     "LyingCancel",
+    "Moment",
     "Operation",
     "OtherTask",
+    "Overtaken",
+    "RawReply",
     "Redirect",
     "Refusal",
     "RefuseConnection",
@@ -79,6 +108,7 @@ __all__ = [
     "UnknownState",
     "WorkState",
     "WrongId",
+    "WrongLength",
 ]
 
 if not TYPE_CHECKING:  # to a type checker this would be a promise to have any name

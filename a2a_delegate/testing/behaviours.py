@@ -1,44 +1,57 @@
-"""What a scripted peer can be told to do with one request.
+"""What a scripted peer can be told to do with one request: an act, and what is laid around it.
 
-Every behaviour is a frozen value, so a script reads as a list of facts and can be compared, printed
-and generated. They differ in the one thing that a client has to get right, *how far the peer came*:
+=====================  =====================================================================
+laid around an act     what becomes of its reply
+=====================  =====================================================================
+`Delay`                comes later
+`Overtaken`            comes after the reply to a later request
+`Dribble`              comes in small pieces
+`Compressed`           comes compressed, though nobody asked for that
+`CutReply`             breaks off at any byte, the head included (on a port)
+`CloseAfterReply`      leaves a connection that is closed when it is next used (on a port)
+`WrongLength`          announces another length than it has (on a port)
+`CloseDelimited`       announces no length: it ends with the connection (on a port)
+`Chunked`              comes in chunks (on a port)
+`Interim`              comes after others that are only interim (on a port)
+`EarlyReply`           comes before the request was read to its end (on a port)
+=====================  =====================================================================
 
-=====================  ==========  ===========  =============================================
-behaviour              body read   work begun   what the client sees
-=====================  ==========  ===========  =============================================
-`RefuseConnection`     no          no           a connection that never came about
-`DropBeforeReading`    no          no           a connection lost as the request begins
-`DropWhileReading`     in part     no           a connection lost with the request under way
-`Redirect`             yes         no           a 3xx answer
-`Respond`, `RpcError`  yes         as told      this answer
-`Hang`                 yes         as told      nothing
-`DropAfterAccepting`   yes         yes          nothing, or the beginning of the reply
-`Endless`              yes         as told      a reply of any size
-the others             yes         yes          a reply that is late, false or changed
-=====================  ==========  ===========  =============================================
-
-`Delay` wraps any of them.
+They can be laid around each other, one of each kind: `Dribble(1, 0.1, CutReply(200))`. What needs a
+port means nothing in process, where there are no bytes of a head and no connections; a request that
+meets it there ends in `UsageError`.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import socket
-import ssl
+from collections import Counter
 from dataclasses import dataclass, field
-from enum import Enum, StrEnum
-from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
-
-import httpx
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, get_args
 
 from a2a_delegate.errors import UsageError
+from a2a_delegate.testing.acts import (
+    Act,
+    Close,
+    Honest,
+    IgnoredCancel,
+    LyingCancel,
+    OtherTask,
+    RawReply,
+    Redirect,
+    RefuseConnection,
+    RefusedCancel,
+    Respond,
+    RpcError,
+    UnknownState,
+    Unread,
+    WrongId,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Iterator, Mapping
 
-JsonValue: TypeAlias = "dict[str, JsonValue] | list[JsonValue] | str | float | bool | None"
+T = TypeVar("T")
 
 
 class Operation(StrEnum):
@@ -51,62 +64,23 @@ class Operation(StrEnum):
     CANCEL = "cancel"
 
 
-class Refusal(Enum):
-    """Where a connection fails. All of them come before the first byte of the request."""
+class Moment(StrEnum):
+    """When a kept-alive connection is closed, or half of it.
 
-    DNS = (httpx.ConnectError, socket.gaierror, "[Errno -2] Name or service not known")
-    CONNECT = (httpx.ConnectError, ConnectionRefusedError, "[Errno 111] Connection refused")
-    TLS = (
-        httpx.ConnectError,
-        ssl.SSLCertVerificationError,
-        "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed",
-    )
-    CONNECT_TIMEOUT = (httpx.ConnectTimeout, TimeoutError, "")
-    POOL_TIMEOUT = (httpx.PoolTimeout, TimeoutError, "")
-
-    def __init__(self, kind: type[httpx.TransportError], cause: type[OSError], text: str) -> None:
-        self.kind = kind
-        self.cause = cause
-        self.text = text
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def error(self, request: httpx.Request) -> httpx.TransportError:
-        """Make the exception that httpx raises for this; its cause is the operating system's."""
-        error = self.kind(self.text, request=request)
-        error.__cause__ = self.cause(self.text)
-        return error
-
-
-class Loss(Enum):
-    """How httpx reports a connection that is lost.
-
-    The word says nothing about what the peer did: each of these can follow a request that was
-    never read as well as one that was carried out.
+    `NEXT_REQUEST` is the worst one: the client has looked, found the connection open, and has sent
+    a part of its next request or all of it.
     """
 
-    DISCONNECTED = (httpx.RemoteProtocolError, "Server disconnected without sending a response.")
-    READ_ERROR = (httpx.ReadError, "")
-    READ_TIMEOUT = (httpx.ReadTimeout, "")
-    WRITE_ERROR = (httpx.WriteError, "")
-    WRITE_TIMEOUT = (httpx.WriteTimeout, "")
-
-    def __init__(self, kind: type[httpx.TransportError], text: str) -> None:
-        self.kind = kind
-        self.text = text
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def error(self, request: httpx.Request) -> httpx.TransportError:
-        """Make the exception that httpx raises for this."""
-        return self.kind(self.text, request=request)
+    AT_ONCE = "at-once"
+    NEXT_REQUEST = "next-request"
+    HALF = "half"
 
 
-@dataclass(frozen=True, slots=True)
-class Honest:
-    """Do the work and tell the truth: what every request gets that no script speaks of."""
+class Coding(StrEnum):
+    """A content coding of HTTP (RFC 9110 8.4.1)."""
+
+    GZIP = "gzip"
+    DEFLATE = "deflate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,213 +103,189 @@ class Delay:
 
 
 @dataclass(frozen=True, slots=True)
-class RefuseConnection:
-    """Never accept the connection: proof, for the client, that nothing ran."""
+class Overtaken:
+    """Hold the reply back until a request that came later has ended, answered or not.
 
-    phase: Refusal = Refusal.CONNECT
-
-    def error(self, request: httpx.Request) -> httpx.TransportError:
-        """Make the exception that the client sees."""
-        return self.phase.error(request)
-
-
-@dataclass(frozen=True, slots=True)
-class DropBeforeReading:
-    """Accept the connection and lose it before a byte of the body is taken. Nothing ran."""
-
-    loss: Loss = Loss.DISCONNECTED
-
-    def error(self, request: httpx.Request) -> httpx.TransportError:
-        """Make the exception that the client sees."""
-        return self.loss.error(request)
-
-
-@dataclass(frozen=True, slots=True)
-class DropWhileReading:
-    """Take the first chunk of the body and lose the connection. Nothing ran; no client knows."""
-
-    loss: Loss = Loss.WRITE_ERROR
-
-    def error(self, request: httpx.Request) -> httpx.TransportError:
-        """Make the exception that the client sees."""
-        return self.loss.error(request)
-
-
-@dataclass(frozen=True, slots=True)
-class DropAfterAccepting:
-    """Begin the work, then lose the connection after `bytes_sent` bytes of the honest reply's body.
-
-    With 0 nothing is sent, not even a status line, unless `headers_sent`. From the length of the
-    whole reply on, nothing is cut.
+    `by` says what that request asks; None is any. Two requests are answered out of order so, each
+    on a connection of its own. On one connection HTTP/1.1 knows no other order than that of the
+    requests (RFC 9112 9.3.2): a client that sends both over one waits until
+    `ScriptedPeer.release`.
     """
 
-    bytes_sent: int = 0
-    headers_sent: bool = field(default=False, kw_only=True)
-    loss: Loss = field(default=Loss.DISCONNECTED, kw_only=True)
-
-    def __post_init__(self) -> None:
-        """Refuse a negative length (`UsageError`)."""
-        if self.bytes_sent < 0:
-            raise UsageError(f"bytes_sent counts from 0, not {self.bytes_sent}")
+    by: Operation | None = None
+    then: Behaviour = field(default_factory=Honest)
 
 
 @dataclass(frozen=True, slots=True)
-class Respond:
-    """Answer with this status, these headers and this body, instead of the honest reply.
+class Dribble:
+    """Send the reply in pieces of `size` bytes, one every `every` seconds of the loop's clock.
 
-    `body` is sent as it is when bytes, as UTF-8 when text, and as JSON otherwise. `accepts` says
-    whether the work was begun first.
-    """
-
-    status: int = 200
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes | JsonValue = b""
-    accepts: bool = field(default=False, kw_only=True)
-
-    def __post_init__(self) -> None:
-        """Refuse what is no final HTTP status, and freeze the headers (`UsageError`)."""
-        if not 200 <= self.status <= 599:  # noqa: PLR2004 - the range of final statuses, RFC 9110 15
-            raise UsageError(f"a final HTTP status is between 200 and 599, not {self.status}")
-        object.__setattr__(self, "headers", MappingProxyType(dict(self.headers)))
-
-    @property
-    def content(self) -> bytes:
-        """The body as bytes."""
-        match self.body:
-            case bytes():
-                return self.body
-            case str():
-                return self.body.encode()
-            case _:
-                return json.dumps(self.body).encode()
-
-
-@dataclass(frozen=True, slots=True)
-class RpcError:
-    """Answer with this JSON-RPC error object, under the request's id or none (`with_id=False`).
-
-    `accepts` says whether the work was begun first, as when an agent raises after its effect.
-    """
-
-    code: int
-    message: str = ""
-    data: JsonValue = None
-    status: int = field(default=200, kw_only=True)
-    accepts: bool = field(default=False, kw_only=True)
-    with_id: bool = field(default=True, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class WrongId:
-    """Give the honest reply under the id of some other request."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hang:
-    """Read the request and never answer it.
-
-    `accepts` says whether the work was begun. A `deaf` one does not even end when the request is
-    cancelled, as some transports do not. `ScriptedPeer.release` ends both kinds: an accepted
-    request is then answered, any other one loses its connection.
-    """
-
-    accepts: bool = True
-    deaf: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class OtherTask:
-    """Answer a get with the body of another task, one that nobody asked for."""
-
-
-@dataclass(frozen=True, slots=True)
-class LyingCancel:
-    """Answer a cancel with a canceled task, while the work goes on to its end."""
-
-
-@dataclass(frozen=True, slots=True)
-class RefusedCancel:
-    """Refuse a cancel (-32002), while the work goes on."""
-
-
-@dataclass(frozen=True, slots=True)
-class IgnoredCancel:
-    """Answer a cancel with the task as it is, and do nothing about it."""
-
-
-@dataclass(frozen=True, slots=True)
-class UnknownState:
-    """Give the honest reply, with every task in it in the state `word`."""
-
-    word: str
-
-
-@dataclass(frozen=True, slots=True)
-class Endless:
-    """Stream a reply body of `size` bytes: the honest reply, filled up with blanks.
-
-    What follows the honest reply is white space, so a client that takes `size` bytes understands
-    it. With `accepts=False` there is nothing but blanks. No length is announced.
+    On a port these are pieces of the whole reply, its head included; in process, of its body.
     """
 
     size: int
-    accepts: bool = field(default=True, kw_only=True)
+    every: float
+    then: Behaviour = field(default_factory=Honest)
 
     def __post_init__(self) -> None:
-        """Refuse a negative size (`UsageError`)."""
-        if self.size < 0:
-            raise UsageError(f"size counts bytes from 0, not {self.size}")
+        """Refuse pieces of nothing, and pauses that are no finite number (`UsageError`)."""
+        if self.size < 1 or not (math.isfinite(self.every) and self.every >= 0):
+            raise UsageError(
+                f"Dribble needs a size from 1 and seconds from 0, not {self.size}, {self.every}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
-class Redirect:
-    """Send the client elsewhere, without doing anything."""
+class Compressed:
+    """Compress the body of the reply, whatever the client said that it accepts.
 
-    status: int
-    location: str
-
-    def __post_init__(self) -> None:
-        """Refuse a status that is no redirect (`UsageError`)."""
-        if not 300 <= self.status <= 399:  # noqa: PLR2004 - RFC 9110 15.4
-            raise UsageError(f"a redirect has a status from 300 to 399, not {self.status}")
-
-
-@dataclass(frozen=True, slots=True)
-class Rewrite:
-    """Give the honest reply after `change`, a function of its parsed JSON body.
-
-    For lies that have no name here: `Rewrite(lambda reply: {**reply, "jsonrpc": "1.0"})`.
+    Around an `Endless` it is a bomb: a thousand bytes for each that is sent.
     """
 
-    change: Callable[[dict[str, JsonValue]], JsonValue]
+    coding: Coding = Coding.GZIP
+    then: Behaviour = field(default_factory=Honest)
 
 
-Act: TypeAlias = (
-    Honest
-    | RefuseConnection
-    | DropBeforeReading
-    | DropWhileReading
-    | DropAfterAccepting
-    | Respond
-    | RpcError
-    | WrongId
-    | Hang
-    | OtherTask
-    | LyingCancel
-    | RefusedCancel
-    | IgnoredCancel
-    | UnknownState
-    | Endless
-    | Redirect
-    | Rewrite
+@dataclass(frozen=True, slots=True)
+class CutReply:
+    """End the connection after `at` bytes of the whole reply, its head included. Port only.
+
+    With 0 nothing is sent. From the length of the reply on, all of it comes first.
+    """
+
+    at: int
+    by: Close = Close.FIN
+    then: Behaviour = field(default_factory=Honest)
+
+    def __post_init__(self) -> None:
+        """Refuse a negative length (`UsageError`)."""
+        if self.at < 0:
+            raise UsageError(f"at counts bytes from 0, not {self.at}")
+
+
+@dataclass(frozen=True, slots=True)
+class CloseAfterReply:
+    """Answer as if the connection were kept alive, and close it `moment`. Port only.
+
+    What comes over the connection afterwards is neither answered nor acted on, whatever it asks.
+    With `HALF` the peer only stops sending and goes on taking what comes; `by` says nothing then.
+    """
+
+    moment: Moment = Moment.AT_ONCE
+    by: Close = Close.FIN
+    then: Behaviour = field(default_factory=Honest)
+
+
+@dataclass(frozen=True, slots=True)
+class WrongLength:
+    """Announce a body of `off_by` bytes more than it has, or less where negative. Port only.
+
+    After one that is too short for its announcement the connection is closed. What is left over of
+    one that is too long stays on the connection, where the client may take it for the next reply.
+    """
+
+    off_by: int
+    then: Behaviour = field(default_factory=Honest)
+
+    def __post_init__(self) -> None:
+        """Refuse the right length (`UsageError`)."""
+        if self.off_by == 0:
+            raise UsageError("WrongLength needs a length that is wrong, not off by 0")
+
+
+@dataclass(frozen=True, slots=True)
+class CloseDelimited:
+    """Announce no length: the body ends where the connection does. Port only.
+
+    Cut, it looks whole: HTTP/1.0 could not tell, and no client can.
+    """
+
+    then: Behaviour = field(default_factory=Honest)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunked:
+    """Send the body in chunks of `size` bytes (RFC 9112 7.1). Port only."""
+
+    size: int = 64
+    then: Behaviour = field(default_factory=Honest)
+
+    def __post_init__(self) -> None:
+        """Refuse chunks of nothing (`UsageError`): such a one is the end."""
+        if self.size < 1:
+            raise UsageError(f"Chunked needs a size from 1, not {self.size}")
+
+
+@dataclass(frozen=True, slots=True)
+class Interim:
+    """Send an interim reply of this status, `times` times, before the final one. Port only."""
+
+    status: int = 103
+    times: int = 1
+    then: Behaviour = field(default_factory=Honest)
+
+    def __post_init__(self) -> None:
+        """Refuse what is no interim status, and a negative number (`UsageError`)."""
+        if not 100 <= self.status <= 199 or self.times < 0:  # noqa: PLR2004 - RFC 9110 15.2
+            raise UsageError(
+                "Interim needs a status from 100 to 199 and times from 0, "
+                f"not {self.status}, {self.times}"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyReply:
+    """Answer as soon as it is known what is asked, and take no more of the body. Port only.
+
+    The answer is a made-up one without an effect. A request that comes in one piece was read to
+    its end all the same. Where the peer `drains`, it throws away what still comes, so that the
+    answer arrives; else it closes, and the operating system resets the connection under a client
+    that still sends. The connection is closed in both cases.
+    """
+
+    then: Respond | RpcError | Redirect = field(default_factory=lambda: Respond(413))
+    drains: bool = field(default=True, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuse an answer that needs the request (`UsageError`)."""
+        made_up = isinstance(self.then, Respond | RpcError | Redirect)
+        effect = getattr(self.then, "accepts", False) or getattr(self.then, "with_id", False)
+        if effect or not made_up:
+            raise UsageError(
+                "EarlyReply needs a Respond, a Redirect or an RpcError with_id=False, without an "
+                f"effect, not {self.then}"
+            )
+
+
+Layer: TypeAlias = (
+    Delay
+    | Overtaken
+    | Dribble
+    | Compressed
+    | CutReply
+    | CloseAfterReply
+    | WrongLength
+    | CloseDelimited
+    | Chunked
+    | Interim
+    | EarlyReply
 )
-"""What can be done with a request, at once."""
+"""What is laid around an act, or around another one of these."""
 
-Behaviour: TypeAlias = Act | Delay
+Behaviour: TypeAlias = Act | Layer
 """Everything that a script may hold."""
 
-Unread: TypeAlias = RefuseConnection | DropBeforeReading
-"""The acts that come before the first byte of the body is taken."""
+PORT_ONLY: Final = (
+    RawReply,
+    CutReply,
+    CloseAfterReply,
+    WrongLength,
+    CloseDelimited,
+    Chunked,
+    Interim,
+    EarlyReply,
+)
+"""What means something on a port only."""
 
 _ONLY_FOR: Mapping[type, frozenset[Operation]] = {
     OtherTask: frozenset({Operation.GET}),
@@ -346,27 +296,66 @@ _ONLY_FOR: Mapping[type, frozenset[Operation]] = {
     WrongId: frozenset(Operation) - {Operation.CARD},
     UnknownState: frozenset(Operation) - {Operation.CARD},
 }
+_LAYERS: Final = get_args(Layer)
+_FRAMINGS: Final = (WrongLength, CloseDelimited, Chunked)
+_ENDINGS: Final = (CutReply, CloseAfterReply)
+
+
+def operations_of(kind: type) -> frozenset[Operation]:
+    """Return the operations for which a kind of behaviour means something."""
+    return _ONLY_FOR.get(kind, frozenset(Operation))
+
+
+def layers(behaviour: Behaviour) -> Iterator[Layer]:
+    """Yield what is laid around the act, the outermost first."""
+    while isinstance(behaviour, Layer):
+        yield behaviour
+        behaviour = behaviour.then
+
+
+def layer(behaviour: Behaviour, kind: type[T]) -> T | None:
+    """Return the layer of this kind, where there is one."""
+    return next((one for one in layers(behaviour) if isinstance(one, kind)), None)
 
 
 def core(behaviour: Behaviour) -> Act:
-    """Take the delays off: what is done once they are over."""
-    while isinstance(behaviour, Delay):
+    """Return the act itself: what is done once all layers are taken off."""
+    while isinstance(behaviour, Layer):
         behaviour = behaviour.then
     return behaviour
 
 
 def acts_before_reading(behaviour: Behaviour) -> bool:
     """Say whether this one acts before the body is taken, so that the body cannot name it."""
-    while isinstance(behaviour, Delay):
-        if behaviour.before_reading:
-            return True
-        behaviour = behaviour.then
-    return isinstance(behaviour, Unread)
+    early = any(isinstance(one, Delay) and one.before_reading for one in layers(behaviour))
+    return early or isinstance(core(behaviour), Unread)
+
+
+def needs_port(behaviour: Behaviour) -> str | None:
+    """Name what in this behaviour means nothing in process; None where all of it does."""
+    found = (type(one) for one in (*layers(behaviour), core(behaviour)))
+    return next((kind.__name__ for kind in found if kind in PORT_ONLY), None)
 
 
 def check(operation: Operation, behaviour: Behaviour) -> None:
-    """Refuse a behaviour that means nothing for this operation (`UsageError`)."""
-    allowed = _ONLY_FOR.get(type(core(behaviour)))
-    if allowed is not None and operation not in allowed:
-        name = type(core(behaviour)).__name__
-        raise UsageError(f"{name} is for {', '.join(sorted(allowed))}, not for {operation}")
+    """Refuse a behaviour that means nothing for this operation, or in itself (`UsageError`)."""
+    kinds = Counter(type(one) for one in layers(behaviour) if not isinstance(one, Delay))
+    for group in (*((kind,) for kind in _LAYERS), _FRAMINGS, _ENDINGS):
+        if sum(kinds[kind] for kind in group) > 1:
+            names = " or ".join(kind.__name__ for kind in group)
+            raise UsageError(f"only one {names} can be meant, not {behaviour}")
+    act = type(core(behaviour))
+    if act is RawReply and kinds.keys() - {Dribble, CutReply, Overtaken}:
+        raise UsageError(f"RawReply is no HTTP reply; {behaviour} would change one")
+    if operation not in operations_of(act):
+        allowed = ", ".join(sorted(operations_of(act)))
+        raise UsageError(f"{act.__name__} is for {allowed}, not for {operation}")
+
+
+def check_on_port(behaviour: Behaviour) -> None:
+    """Refuse what cannot be done on a port (`UsageError`)."""
+    if isinstance(core(behaviour), RefuseConnection):
+        raise UsageError(
+            "RefuseConnection cannot be done on a port: TCP has the connection before anybody "
+            "knows what it asks; use DropBeforeReading, or an address at which nobody listens"
+        )

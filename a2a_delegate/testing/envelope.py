@@ -7,6 +7,7 @@ serve both. Any bytes are answered with an error object; nothing that a client s
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 DEEPEST: Final = 100
 """Levels of nesting that are taken; protobuf's JSON reader, which a2a-sdk 1.x uses, stops here."""
+
+_KEY: Final = re.compile(r'\s*[{,]\s*"(?P<name>[^"\\]*)"\s*:\s*')
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,25 @@ def parse(body: bytes, faces: Sequence[Face]) -> Call:
             operation = face.words.methods.get(method)
             return Call(request_id, face, method, operation, request.get("params", {}))
     raise UnreadableError(RefusedError(Fault.METHOD_NOT_FOUND, "Method not found"), request_id)
+
+
+def method_in(beginning: bytes) -> str | None:
+    """Return the method of a request of which this has come; None where it does not show yet.
+
+    The members before it are read one by one, so that a member of the parameters is not taken for
+    it.
+    """
+    text = beginning.decode("utf-8", "ignore")
+    decoder = json.JSONDecoder()
+    end = 0
+    try:
+        while (key := _KEY.match(text, end)) is not None:
+            value, end = decoder.raw_decode(text, key.end())
+            if key["name"] == "method":
+                return value if isinstance(value, str) else None
+    except (ValueError, RecursionError):
+        pass
+    return None
 
 
 def _is_shallow(request: dict[str, object]) -> bool:

@@ -7,21 +7,16 @@ at the body's stream.
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import json
-import math
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
 
 import anyio
-import httpx
 
 from a2a_delegate.errors import UsageError
-from a2a_delegate.testing.behaviours import (
+from a2a_delegate.testing.acts import (
     Act,
-    Behaviour,
-    Delay,
     DropAfterAccepting,
     DropBeforeReading,
     DropWhileReading,
@@ -31,9 +26,10 @@ from a2a_delegate.testing.behaviours import (
     IgnoredCancel,
     Loss,
     LyingCancel,
-    Operation,
     OtherTask,
+    RawReply,
     Redirect,
+    Refusal,
     RefuseConnection,
     RefusedCancel,
     Respond,
@@ -42,19 +38,28 @@ from a2a_delegate.testing.behaviours import (
     UnknownState,
     Unread,
     WrongId,
+)
+from a2a_delegate.testing.behaviours import (
+    Behaviour,
+    Compressed,
+    Delay,
+    Operation,
+    Overtaken,
     acts_before_reading,
+    core,
+    layer,
+    layers,
+    needs_port,
 )
 from a2a_delegate.testing.cards import CARD_PATH, etag, matches, to_bytes
 from a2a_delegate.testing.reception import Answer
+from a2a_delegate.testing.reply import Reply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Mapping
 
-    from a2a_delegate.testing.agent import Agent
-    from a2a_delegate.testing.clock import PeerClock
+    from a2a_delegate.testing.backstage import Arrival, Backstage
     from a2a_delegate.testing.face import Json
-    from a2a_delegate.testing.reception import Reception
-    from a2a_delegate.testing.script import Script
     from a2a_delegate.testing.truth import Entry
 
 OPERATION_EXTENSION: Final = "a2a_operation"
@@ -64,123 +69,116 @@ _OPERATIONS: Mapping[str, Operation] = {operation.value: operation for operation
 _JSON: Mapping[str, str] = {"content-type": "application/json"}
 _TEXT: Mapping[str, str] = {"content-type": "text/plain; charset=utf-8"}
 
-
-@dataclass(slots=True)
-class Backstage:
-    """What the transports of one peer share."""
-
-    url: httpx.URL
-    card: Callable[[], Json]
-    script: Script
-    reception: Reception
-    agent: Agent
-    clock: PeerClock
-    ledger: list[Entry] = field(default_factory=list)
-    hanging: set[anyio.Event] = field(default_factory=set)
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """One HTTP reply. It breaks off at `cut_at`, or is filled up with blanks to `size`."""
-
-    status: int
-    headers: Mapping[str, str]
-    content: bytes
-    size: int | None = None
-    cut_at: int | None = None
-    loss: Loss = Loss.DISCONNECTED
-
-
-_PATIENCE: Mapping[type, tuple[str, type[httpx.TransportError]]] = {
-    RefuseConnection: ("connect", httpx.ConnectTimeout),
-    DropBeforeReading: ("write", httpx.WriteTimeout),
-    DropWhileReading: ("write", httpx.WriteTimeout),
+_PATIENCE: Mapping[type, tuple[str, Refusal | Loss]] = {
+    RefuseConnection: ("connect", Refusal.CONNECT_TIMEOUT),
+    DropBeforeReading: ("write", Loss.WRITE_TIMEOUT),
+    DropWhileReading: ("write", Loss.WRITE_TIMEOUT),
 }
 """The timeout that runs while an act is prepared; for all others it is the one for reading."""
 
 Begun: TypeAlias = Reply | Answer
 """What was made of a request: a reply that stands already, or an answer yet to be written."""
 
+Answered: TypeAlias = (
+    Honest
+    | DropAfterAccepting
+    | Respond
+    | RawReply
+    | RpcError
+    | WrongId
+    | OtherTask
+    | LyingCancel
+    | RefusedCancel
+    | IgnoredCancel
+    | UnknownState
+    | Endless
+    | Redirect
+    | Rewrite
+)
+"""The acts that come to a reply."""
+
+Played: TypeAlias = Reply | Refusal | Loss
+"""What becomes of a request: a reply, or a connection that never came about or is lost."""
+
 
 class Exchange:
-    """One request from its arrival to its reply."""
+    """One request from its arrival to its reply; `behaviour` is what it gets, once it is known."""
 
-    def __init__(self, backstage: Backstage, request: httpx.Request, entry: Entry) -> None:
+    def __init__(self, backstage: Backstage, arrival: Arrival, entry: Entry) -> None:
         self._backstage = backstage
-        self._request = request
+        self._arrival = arrival
         self._entry = entry
-        self._early_pause = 0.0
-        self._pause = 0.0
-        path = request.url.path
-        self._is_card = path == CARD_PATH
-        self._is_call = path == backstage.url.path and request.method == "POST"
+        self.behaviour: Behaviour = Honest()
+        self._is_card = arrival.path == CARD_PATH
+        self._is_call = arrival.path == backstage.path and arrival.method == "POST"
 
-    async def play(self) -> Reply:
-        """Let the behaviour of this request come about. Raises what its connection would raise."""
-        url, own = self._request.url, self._backstage.url
-        if (url.scheme, url.netloc) != (own.scheme, own.netloc):
-            raise httpx.ConnectError("All connection attempts failed", request=self._request)
+    async def play(self) -> Played:
+        """Let the behaviour of this request come about.
+
+        Raises UsageError where the script asks what cannot be done with this request.
+        """
         act = self._foresee()
-        await self._before_reading()
+        pause, patience = self._pause(before_reading=True), self._arrival.patience("write")
+        await anyio.sleep(min(pause, patience))
+        if pause > patience:
+            return Loss.WRITE_TIMEOUT
         if not isinstance(act, Unread):
             await self._read(stop_early=isinstance(act, DropWhileReading))
         if act is None:
             act = self._choose()
-        with self._patience(act):
-            reply = await self._reply(act)
-            await anyio.sleep(self._pause)
-        return reply
+        phase, too_late = _PATIENCE.get(type(act), ("read", Loss.READ_TIMEOUT))
+        with anyio.move_on_after(self._arrival.patience(phase)) as scope:
+            played = await self._played(act)
+            if (overtaken := layer(self.behaviour, Overtaken)) is not None:
+                await self._backstage.overtaken(self._entry, overtaken.by)
+            await anyio.sleep(self._pause(before_reading=False))
+        return too_late if scope.cancelled_caught else played
 
     def _foresee(self) -> Act | None:
         """Choose the behaviour without touching the body; None where that cannot be done."""
         if self._is_card:
             self._entry.operation = Operation.CARD
         elif self._is_call:
-            named = self._request.extensions.get(OPERATION_EXTENSION)
+            named = self._arrival.foretold()
             if isinstance(named, str) and named in _OPERATIONS:
                 self._entry.operation = _OPERATIONS[named]
-            elif (content := _kept_content(self._request)) is not None:
+            elif (content := self._arrival.content()) is not None:
                 self._identify(content)
             else:
                 return None
-        return self._unwrap(self._backstage.script.take(self._entry.operation))
+        return self._take(self._arrival.content())
 
     def _choose(self) -> Act:
         """Choose the behaviour of a streamed request, once it has been read."""
-        behaviour = self._backstage.script.take(self._entry.operation)
-        if acts_before_reading(behaviour):
+        act = self._take(self._entry.content)
+        if acts_before_reading(self.behaviour):
             raise UsageError(
-                f"{behaviour} acts before the body is read, but this request streams its body, "
-                f"so only reading it tells that it is a {self._entry.operation}; build the "
+                f"{self.behaviour} acts before the body is read, but this request streams its "
+                f"body, so only reading it tells that it is a {self._entry.operation}; build the "
                 f"request from bytes, or name its operation in the extension {OPERATION_EXTENSION}"
             )
-        return self._unwrap(behaviour)
+        return act
+
+    def _take(self, content: bytes | None) -> Act:
+        script, operation = self._backstage.script, self._entry.operation
+        prompt = None
+        if content is not None and script.asks_for_prompts(operation):
+            prompt = self._backstage.reception.prompt_of(content)
+        self.behaviour = script.take(operation, prompt)
+        if not self._arrival.on_a_port and (name := needs_port(self.behaviour)) is not None:
+            raise UsageError(f"{name} needs a port, on which ScriptedPeer.serve puts a peer")
+        return core(self.behaviour)
 
     def _identify(self, content: bytes) -> None:
         entry = self._entry
         entry.operation, entry.version = self._backstage.reception.identify(content)
 
-    def _unwrap(self, behaviour: Behaviour) -> Act:
-        """Take the delays off, and remember where they fall."""
-        while isinstance(behaviour, Delay):
-            if behaviour.before_reading:
-                self._early_pause += behaviour.seconds
-            else:
-                self._pause += behaviour.seconds
-            behaviour = behaviour.then
-        return behaviour
-
-    async def _before_reading(self) -> None:
-        limit = _limit(self._request, "write")
-        await anyio.sleep(min(self._early_pause, limit))
-        if self._early_pause > limit:
-            raise httpx.WriteTimeout("", request=self._request)
+    def _pause(self, *, before_reading: bool) -> float:
+        delays = [one for one in layers(self.behaviour) if isinstance(one, Delay)]
+        return sum(one.seconds for one in delays if one.before_reading is before_reading)
 
     async def _read(self, *, stop_early: bool) -> None:
-        stream = self._request.stream
-        if not isinstance(stream, httpx.AsyncByteStream):
-            raise UsageError("a scripted peer is for asynchronous clients: use httpx.AsyncClient")
-        chunks = aiter(stream)
+        chunks = self._arrival.chunks()
         try:
             async for chunk in chunks:
                 self._entry.content += chunk
@@ -190,32 +188,36 @@ class Exchange:
             # A generator that is left half-way has to be closed here: nobody else would.
             if inspect.isasyncgen(chunks):
                 await chunks.aclose()
-        self._entry.complete = True
-        if self._is_call:
-            self._identify(self._entry.content)
+        if self._arrival.is_whole:
+            self._entry.complete = True
+            if self._is_call:
+                self._identify(self._entry.content)
 
-    @contextlib.contextmanager
-    def _patience(self, act: Act) -> Iterator[None]:
-        """Keep the timeout that a real connection would have at this point."""
-        kind, error = _PATIENCE.get(type(act), ("read", httpx.ReadTimeout))
-        with anyio.move_on_after(_limit(self._request, kind)) as scope:
-            yield
-        if scope.cancelled_caught:
-            raise error("", request=self._request)
-
-    async def _reply(self, act: Act) -> Reply:
+    async def _played(self, act: Act) -> Played:
         match act:
-            case RefuseConnection() | DropBeforeReading() | DropWhileReading():
-                await anyio.sleep(self._pause)
-                raise act.error(self._request)
-            case Respond() | RpcError() | Redirect():
+            case RefuseConnection(phase=refusal):
+                return refusal
+            case DropBeforeReading(loss=loss) | DropWhileReading(loss=loss):
+                return loss
+            case DropAfterAccepting(bytes_sent=0, headers_sent=False, loss=loss):
+                self._begin(act)
+                return loss
+            case Hang():
+                return await self._hang(act)
+            case _:
+                reply = await self._reply(act)
+        compressed = layer(self.behaviour, Compressed)
+        return reply if compressed is None else reply.compressed(compressed.coding)
+
+    async def _reply(self, act: Answered) -> Reply:
+        match act:
+            case Respond() | RawReply() | RpcError() | Redirect():
                 if not isinstance(act, Redirect) and act.accepts:
                     self._begin(act)
                 reply = self._made_up(act)
             case DropAfterAccepting():
-                reply = await self._cut_off(act)
-            case Hang():
-                reply = await self._hang(act)
+                reply = await self._honest(act)
+                reply = replace(reply, cut_at=act.bytes_sent, loss=act.loss)
             case Endless(size=size, accepts=accepts):
                 reply = await self._honest(act) if accepts else Reply(200, _JSON, b"")
                 reply = replace(reply, content=reply.content[:size], size=size)
@@ -230,15 +232,15 @@ class Exchange:
     def _begin(self, manner: Behaviour) -> Begun:
         """Do what is asked."""
         if self._is_call:
-            header = self._request.headers.get("a2a-version", "")
+            header = self._arrival.headers.get("a2a-version", "")
             return self._backstage.reception.accept(self._entry.content, header, manner)
-        if self._is_card and self._request.method == "GET":
-            content = to_bytes(self._backstage.card())
+        if self._is_card and self._arrival.method == "GET":
+            content = to_bytes(self._backstage.card(self._arrival.endpoint))
             tag = etag(content)
-            if matches(self._request.headers.get("if-none-match", ""), tag):
+            if matches(self._arrival.headers.get("if-none-match", ""), tag):
                 return Reply(304, {"etag": tag}, b"")
             return Reply(200, {**_JSON, "etag": tag}, content)
-        if self._is_card or self._request.url.path == self._backstage.url.path:
+        if self._is_card or self._arrival.path == self._backstage.path:
             return Reply(405, _TEXT, b"Method Not Allowed")
         return Reply(404, _TEXT, b"Not Found")
 
@@ -253,14 +255,7 @@ class Exchange:
     async def _honest(self, manner: Behaviour) -> Reply:
         return await self._finish(self._begin(manner))
 
-    async def _cut_off(self, act: DropAfterAccepting) -> Reply:
-        begun = self._begin(act)
-        if act.bytes_sent == 0 and not act.headers_sent:
-            await anyio.sleep(self._pause)
-            raise act.loss.error(self._request)
-        return replace(await self._finish(begun), cut_at=act.bytes_sent, loss=act.loss)
-
-    async def _hang(self, act: Hang) -> Reply:
+    async def _hang(self, act: Hang) -> Played:
         begun = self._begin(act) if act.accepts else None
         released = anyio.Event()
         self._backstage.hanging.add(released)
@@ -269,13 +264,13 @@ class Exchange:
                 await (_wait_deaf(released) if act.deaf else released.wait())
         finally:
             self._backstage.hanging.discard(released)
-        if begun is None:
-            raise Loss.DISCONNECTED.error(self._request)
-        return await self._finish(begun)
+        return Loss.DISCONNECTED if begun is None else await self._finish(begun)
 
-    def _made_up(self, act: Respond | RpcError | Redirect) -> Reply:
+    def _made_up(self, act: Respond | RawReply | RpcError | Redirect) -> Reply:
         if isinstance(act, Respond):
             return Reply(act.status, act.headers, act.content)
+        if isinstance(act, RawReply):
+            return Reply(0, {}, act.content, raw=act.by)
         if isinstance(act, Redirect):
             return Reply(act.status, {"location": act.location}, b"")
         error: Json = {"code": act.code, "message": act.message}
@@ -286,17 +281,6 @@ class Exchange:
         return Reply(act.status, _JSON, to_bytes(body))
 
 
-def _kept_content(request: httpx.Request) -> bytes | None:
-    """Return the bytes that a request was built from, where httpx has kept them beside its stream.
-
-    A subclass may watch who takes its content, so it is not asked.
-    """
-    if type(request) is httpx.Request:
-        with contextlib.suppress(httpx.RequestNotRead):
-            return request.content
-    return None
-
-
 async def _wait_deaf(released: anyio.Event) -> None:
     while not released.is_set():
         try:
@@ -304,11 +288,6 @@ async def _wait_deaf(released: anyio.Event) -> None:
         except anyio.get_cancelled_exc_class():
             # asyncio's own `Task.cancel` goes through every shield of anyio.
             continue
-
-
-def _limit(request: httpx.Request, kind: str) -> float:
-    limit = request.extensions.get("timeout", {}).get(kind)
-    return math.inf if limit is None else float(limit)
 
 
 def _id_of(content: bytes) -> object:

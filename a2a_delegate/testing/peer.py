@@ -8,9 +8,9 @@ import httpx
 
 from a2a_delegate.errors import UsageError
 from a2a_delegate.testing.agent import Agent
+from a2a_delegate.testing.backstage import Backstage
 from a2a_delegate.testing.cards import card
 from a2a_delegate.testing.clock import PeerClock
-from a2a_delegate.testing.exchange import Backstage
 from a2a_delegate.testing.face_v0_3 import FaceV03
 from a2a_delegate.testing.face_v1_0 import FaceV10
 from a2a_delegate.testing.reception import ContextRules, Reception
@@ -76,6 +76,7 @@ class ScriptedPeer:
     ) -> None:
         self.versions = _checked_versions(versions)
         self.url = url
+        self._url = _checked_url(url)
         self.name = name
         self.tenant = tenant
         self._clock = clock = PeerClock(wall_clock)
@@ -89,8 +90,8 @@ class ScriptedPeer:
         contexts = ContextRules(keeps=keeps_context_ids, refuses=refuses_context_ids)
         self._script = Script()
         self._backstage = Backstage(
-            url=_checked_url(url),
-            card=self.card,
+            path=self._url.path,
+            card=self._card_at,
             script=self._script,
             reception=Reception(spoken, agent, clock, contexts),
             agent=agent,
@@ -98,21 +99,27 @@ class ScriptedPeer:
         )
         self.truth = GroundTruth(agent, clock, self._backstage.ledger)
 
-    def script(self, operation: Operation, *behaviours: Behaviour) -> None:
+    def script(self, operation: Operation, *behaviours: Behaviour, call: int | None = None) -> None:
         """Say how the next requests of one operation are treated: one each, in this order.
 
-        Later ones are honest again, or as `always` says. What a request asks for is known before
-        its body is read where the request was built from bytes, as httpx's `json=` and `content=`
-        do. Raises UsageError for a behaviour that means nothing for this operation.
+        With `call` they are not the next ones but those from this number on, where the first
+        request of the operation has the number 1. Later ones are honest again, or as `always` says.
+        What a request asks for is known before its body is read where the request was built from
+        bytes, as httpx's `json=` and `content=` do. Raises UsageError for a behaviour that means
+        nothing for this operation, and for a number that has come or is scripted.
         """
-        self._script.add(operation, behaviours)
+        self._script.add(operation, behaviours, call)
 
-    def always(self, operation: Operation, behaviour: Behaviour) -> None:
-        """Say how every request of one operation is treated once its script is used up.
+    def always(
+        self, operation: Operation, behaviour: Behaviour, *, prompt: str | None = None
+    ) -> None:
+        """Say how every request of one operation is treated of which the script says nothing.
 
-        Raises UsageError for a behaviour that means nothing for this operation.
+        With `prompt`, only those about a message of exactly this text: the send itself, and the
+        gets and cancels of its task; they go before what is said of all. Raises UsageError for a
+        behaviour that means nothing for this operation, and for a prompt of a card or a list.
         """
-        self._script.set_always(operation, behaviour)
+        self._script.set_always(operation, behaviour, prompt)
 
     @property
     def pending(self) -> tuple[tuple[Operation, Behaviour], ...]:
@@ -121,7 +128,7 @@ class ScriptedPeer:
 
     def transport(self) -> httpx.AsyncBaseTransport:
         """Return a way to this peer, for `httpx.AsyncClient(transport=...)`. There may be many."""
-        return ScriptedTransport(self._backstage)
+        return ScriptedTransport(self._backstage, self._url)
 
     def client(self, **options: Any) -> httpx.AsyncClient:
         """Return an httpx client whose only way leads to this peer; `options` are httpx's own.
@@ -132,7 +139,10 @@ class ScriptedPeer:
 
     def card(self) -> Json:
         """Return the card that is served at `/.well-known/agent-card.json`, as a fresh value."""
-        return card(self.versions, url=self.url, name=self.name, tenant=self.tenant)
+        return self._card_at(self.url)
+
+    def _card_at(self, url: str) -> Json:
+        return card(self.versions, url=url, name=self.name, tenant=self.tenant)
 
     def finish(self, task_id: str, state: str = "completed", text: str | None = None) -> None:
         """Bring a task to this state now, whatever it was doing; a blocked send is answered.
@@ -153,8 +163,7 @@ class ScriptedPeer:
 
     def release(self) -> None:
         """Let every request that hangs go on: accepted ones are answered, others disconnected."""
-        for released in list(self._backstage.hanging):
-            released.set()
+        self._backstage.release()
 
 
 def _checked_versions(versions: Sequence[str]) -> tuple[str, ...]:

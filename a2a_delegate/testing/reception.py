@@ -6,14 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from a2a_delegate.testing.behaviours import (
-    IgnoredCancel,
-    LyingCancel,
-    Operation,
-    OtherTask,
-    RefusedCancel,
-)
-from a2a_delegate.testing.envelope import UnreadableError, parse
+from a2a_delegate.testing.acts import IgnoredCancel, LyingCancel, OtherTask, RefusedCancel
+from a2a_delegate.testing.behaviours import Operation
+from a2a_delegate.testing.envelope import UnreadableError, method_in, parse
 from a2a_delegate.testing.face import Json
 from a2a_delegate.testing.pages import select
 from a2a_delegate.testing.requests import Fault, Objection, RefusedError
@@ -65,6 +60,24 @@ class Reception:
         except UnreadableError:
             return None, None
         return call.operation, call.face.words.version
+
+    def foretell(self, beginning: bytes) -> Operation | None:
+        """Say which operation a body asks for whose beginning has come, if that shows it."""
+        method = method_in(beginning) or ""
+        known = (face.words.methods.get(method) for face in self._faces)
+        return next(filter(None, known), None)
+
+    def prompt_of(self, body: bytes) -> str | None:
+        """Return the text of the message, or of the first one of the task, that a body is about."""
+        try:
+            call = parse(body, self._faces)
+            params = call.params if isinstance(call.params, dict) else {}
+            if call.operation is Operation.SEND:
+                return call.face.read_send(params).message.text
+            task = self._agent.tasks.get(call.face.read_task(params).task_id)
+        except (UnreadableError, RefusedError):
+            return None
+        return None if task is None else task.first.text
 
     def accept(self, body: bytes, version_header: str, manner: Behaviour) -> Answer:
         """Do what a request asks, in the manner of a behaviour that is about one operation."""

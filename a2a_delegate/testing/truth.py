@@ -62,12 +62,13 @@ class RequestFact:
 
 @dataclass(slots=True)
 class Entry:
-    """One line of the ledger, filled in while the request goes on."""
+    """One line of the ledger, filled in while the request goes on; numbered from 1."""
 
     method: str
     url: str
     headers: Mapping[str, str]
     when: float
+    number: int = 0
     operation: Operation | None = None
     version: str | None = None
     content: bytes = b""
