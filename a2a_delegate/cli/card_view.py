@@ -10,7 +10,7 @@ from a2a_delegate.cli.report import in_options
 from a2a_delegate.cli.terminal import on_one_line, visible
 from a2a_delegate.errors import DelegateError, UnsafeEndpointError, public_url
 from a2a_delegate.peer.origins import BoundOrigins
-from a2a_delegate.wire.gate import SPOKEN_BINDINGS, SPOKEN_VERSIONS, agree
+from a2a_delegate.wire.gate import SPOKEN_BINDINGS, agree
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,8 +60,6 @@ def _why_not(
 ) -> str | None:
     if agreement is not None and interface is agreement.interface:
         return None
-    if interface.version not in SPOKEN_VERSIONS:
-        return f"version {interface.version} is not spoken ({_listed(SPOKEN_VERSIONS)})"
     if interface.binding not in SPOKEN_BINDINGS:
         return f"{interface.binding} is not spoken ({_listed(SPOKEN_BINDINGS)})"
     try:

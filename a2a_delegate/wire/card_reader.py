@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from a2a_delegate.model.json_value import JSON
     from a2a_delegate.wire.card_interfaces import Candidate
 
-READABLE = tuple(version.value for version in ProtocolVersion)
-"""The versions whose cards are understood; what is spoken besides is the gate's to say."""
+SPOKEN_VERSIONS = tuple(version.value for version in ProtocolVersion)
+"""The versions that are spoken; an interface of another one cannot be used."""
 
 
 def read_card(body: bytes, *, url: str, status: int | None = None) -> AgentCard:
@@ -106,7 +106,7 @@ def _refuse_candidates(candidates: Sequence[Candidate], url: str, status: int | 
     known = [found for found in candidates if found.version is not None]
     if candidates and not known:
         theirs = tuple(dict.fromkeys(found.version_word for found in candidates))
-        raise A2AProtocolMismatchError(url=url, theirs=theirs, ours=READABLE)
+        raise A2AProtocolMismatchError(url=url, theirs=theirs, ours=SPOKEN_VERSIONS)
     bound = [found for found in known if found.binding is not None]
     if not bound:
         words = ", ".join(dict.fromkeys(found.binding_word for found in known)) or "none"

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from a2a_delegate.model.card import ProtocolVersion
-from a2a_delegate.wire import v0_3, v1_0
+from a2a_delegate.wire import v0_2, v0_3, v1_0
 from a2a_delegate.wire.words import Words
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Dialect(Protocol):
         """Whether the version has a method that lists tasks."""
 
     def headers(self) -> Mapping[str, str]:
-        """Return the headers that go with every request."""
+        """Return the headers that name the version, if any do; they go with every request."""
 
     def encode(self, operation: Operation, *, tenant: str | None) -> Words:
         """Spell an operation; raises UsageError for what the version cannot say."""
@@ -50,6 +50,10 @@ class Dialect(Protocol):
 
 
 DIALECTS: Mapping[ProtocolVersion, Dialect] = MappingProxyType(
-    {ProtocolVersion.V0_3: v0_3.DIALECT, ProtocolVersion.V1_0: v1_0.DIALECT}
+    {
+        ProtocolVersion.V0_2: v0_2.DIALECT,
+        ProtocolVersion.V0_3: v0_3.DIALECT,
+        ProtocolVersion.V1_0: v1_0.DIALECT,
+    }
 )
 """The dialects that have landed."""

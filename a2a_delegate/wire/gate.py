@@ -12,6 +12,7 @@ from a2a_delegate.errors import (
 )
 from a2a_delegate.model.card import Binding
 from a2a_delegate.model.frozen import dataclass
+from a2a_delegate.wire.card_reader import SPOKEN_VERSIONS
 from a2a_delegate.wire.dialect import DIALECTS
 
 if TYPE_CHECKING:
@@ -22,16 +23,13 @@ if TYPE_CHECKING:
 SPOKEN_BINDINGS = (Binding.JSONRPC,)
 """The bindings that have landed."""
 
-SPOKEN_VERSIONS = tuple(sorted(DIALECTS))
-"""The versions that have landed."""
-
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """The interface that is used, and what else the same card offers beside it.
 
-    `lookup` is a 1.0 interface that can list tasks where the agreed one cannot (0.3): it is only
-    ever looked at. `downgrade` is the interface of another version to try, once and only where
+    `lookup` is a 1.0 interface that can list tasks where the agreed one cannot (0.2, 0.3): it is
+    only ever looked at. `downgrade` is the interface of another version to try, once and only where
     the caller allows it, when the peer turns out not to speak the agreed one.
     """
 
@@ -46,15 +44,17 @@ def agree(
     is_bound: Callable[[str], None],
     extensions: Collection[str] = (),
 ) -> Agreement:
-    """Pick the first interface, in the card's order, whose version and binding are spoken.
+    """Pick the first interface, in the card's order, whose binding is spoken.
+
+    Of a version that is not spoken a card has none: `card_reader` leaves it out.
 
     `is_bound` takes an interface's URL and raises UnsafeEndpointError where the caller did not
     bind its origin; `extensions` are the URIs of those that are spoken.
 
-    Raises A2AProtocolMismatchError (no version in common), InvalidAgentCardError (no binding in
+    Raises A2AProtocolMismatchError (no interface at all), InvalidAgentCardError (no binding in
     common, or a required extension that is not spoken, BIND-4), UnsafeEndpointError.
     """
-    spoken = [one for one in card.interfaces if _is_spoken(one)]
+    spoken = [one for one in card.interfaces if one.binding in SPOKEN_BINDINGS]
     if not spoken:
         _refuse_interfaces(card)
     _require_extensions(card, extensions)
@@ -71,10 +71,6 @@ def agree(
     )
 
 
-def _is_spoken(interface: AgentInterface) -> bool:
-    return interface.version in DIALECTS and interface.binding in SPOKEN_BINDINGS
-
-
 def _bound(
     interfaces: Collection[AgentInterface], is_bound: Callable[[str], None]
 ) -> Iterator[AgentInterface]:
@@ -88,14 +84,12 @@ def _bound(
 
 
 def _refuse_interfaces(card: AgentCard) -> None:
-    """Name what is missing: the version where none is spoken, else the binding."""
+    """Name what is missing: any version, in a card made by hand, else the binding."""
     url = _url(card)
-    versions = tuple(dict.fromkeys(one.version.value for one in card.interfaces))
-    if not any(one.version in DIALECTS for one in card.interfaces):
-        ours = tuple(version.value for version in SPOKEN_VERSIONS)
-        raise A2AProtocolMismatchError(url=url, theirs=versions, ours=ours)
+    if not card.interfaces:
+        raise A2AProtocolMismatchError(url=url, theirs=(), ours=SPOKEN_VERSIONS)
     offered = dict.fromkeys(f"{one.binding} {one.version}" for one in card.interfaces)
-    silent = dict.fromkeys(one.binding for one in card.interfaces if one.version in DIALECTS)
+    silent = dict.fromkeys(one.binding for one in card.interfaces)
     verb = "is" if len(silent) == 1 else "are"
     reason = f"{' and '.join(silent)} {verb} not spoken yet; the card offers {', '.join(offered)}"
     raise InvalidAgentCardError(url=url, reason=reason, problem=CardProblem.NO_USABLE_INTERFACE)

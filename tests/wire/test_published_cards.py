@@ -94,12 +94,18 @@ def test_every_doubt_has_been_decided() -> None:
 @pytest.mark.spec("CARD-7", "GATE-4")
 def test_the_gate_uses_what_is_spoken_and_names_what_is_not(row: dict[str, str]) -> None:
     card = read_card((CARDS / "cards" / f"{row['n']}.json").read_bytes(), url="https://x.example")
-    if row["family"] == "0.2":
-        with pytest.raises(A2AProtocolMismatchError, match=r"offers 0\.2; .* speaks 0\.3, 1\.0"):
-            agree(card, is_bound=lambda _: None)
-    elif "jsonrpc" not in row["bindings"].split():
+    if "jsonrpc" not in row["bindings"].split():
         with pytest.raises(InvalidAgentCardError, match=r"HTTP\+JSON is not spoken yet"):
             agree(card, is_bound=lambda _: None)
     else:
         agreed = agree(card, is_bound=lambda _: None).interface
         assert (agreed.version.value, agreed.binding.value) == (row["family"], "JSONRPC")
+
+
+@pytest.mark.parametrize(("number", "theirs"), [("134", "0.1.0"), ("137", "0.1")])
+@pytest.mark.spec("GATE-4", "WIRE-15")
+def test_a_card_of_0_1_is_refused_by_its_version(number: str, theirs: str) -> None:
+    with pytest.raises(A2AProtocolMismatchError) as refusal:
+        read_card((CARDS / "cards" / f"{number}.json").read_bytes(), url="https://x.example")
+    sentence = f"https://x.example offers {theirs}; this client speaks 0.2, 0.3, 1.0"
+    assert str(refusal.value) == sentence

@@ -1,0 +1,133 @@
+"""What A2A 0.2 and 0.3 write alike: `kind` everywhere, bare results, and no list of tasks.
+
+Over JSON-RPC their requests differ in no word of the body, so one writer serves both; what is a
+version's own stands in its module, as an argument.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, assert_never
+
+from a2a_delegate.errors import UsageError
+from a2a_delegate.lifecycle.operations import CancelTask, GetTask, ListTasks, SendMessage
+from a2a_delegate.model.frozen import dataclass
+from a2a_delegate.model.part import DataPart, FilePart, TextPart, UnknownPart
+from a2a_delegate.wire import replies
+from a2a_delegate.wire.reading_parts import WRAPPED_DATA
+from a2a_delegate.wire.words import Words
+from a2a_delegate.wire.writing import cannot_send, message_members, packed, send_params
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from a2a_delegate.lifecycle.operations import (
+        MessageReply,
+        Operation,
+        TaskPage,
+        TaskReply,
+        Unreadable,
+    )
+    from a2a_delegate.model.card import ProtocolVersion
+    from a2a_delegate.model.json_value import JSON
+    from a2a_delegate.model.message import Message
+    from a2a_delegate.model.part import Part
+
+
+@dataclass(frozen=True, slots=True)
+class KindDialect:
+    """One version of the family; `version_headers` go with every request."""
+
+    version: ProtocolVersion
+    version_headers: Mapping[str, str]
+    lists_tasks: ClassVar[bool] = False
+
+    def headers(self) -> Mapping[str, str]:
+        """Return what names the version on every request, if anything does."""
+        return self.version_headers
+
+    def encode(self, operation: Operation, *, tenant: str | None) -> Words:
+        """Spell an operation; the family knows no tenants, so `tenant` is left out.
+
+        Raises UsageError for ListTasks, which it does not have: look at `lists_tasks` first.
+        """
+        del tenant
+        match operation:
+            case SendMessage():
+                return Words("message/send", _send(operation))
+            case GetTask(task_id=task_id):
+                # historyLength stays unset: 0 means everything to some servers, nothing to others.
+                return Words("tasks/get", {"id": task_id})
+            case CancelTask(task_id=task_id):
+                return Words("tasks/cancel", {"id": task_id})
+            case ListTasks():
+                raise UsageError(f"A2A {self.version} over JSON-RPC has no method that lists tasks")
+            case _:
+                assert_never(operation)
+
+    def decode(
+        self, operation: Operation, result: object
+    ) -> TaskReply | MessageReply | TaskPage | Unreadable:
+        """Read a result; never raises."""
+        return replies.decode(operation, result)
+
+
+def _send(operation: SendMessage) -> dict[str, JSON]:
+    # The default differs between servers, so the wish is always spelled out (METH-4), though some
+    # do not heed it (METH-5). The list of modes is required beside it up to 0.2.5 (METH-9), and one
+    # server of today answers HTTP 500 where it is missing.
+    configuration: dict[str, JSON] = {
+        "blocking": False,
+        "acceptedOutputModes": list(operation.accepted_output_modes),
+    }
+    return send_params(operation, message=_message(operation.message), configuration=configuration)
+
+
+def _message(message: Message) -> dict[str, JSON]:
+    written: dict[str, JSON] = {
+        "kind": "message",
+        "messageId": message.message_id,
+        "role": message.role.value,
+        "parts": [_part(part) for part in message.parts],
+    }
+    return written | message_members(message)
+
+
+def _part(part: Part) -> dict[str, JSON]:
+    written: dict[str, JSON]
+    match part:
+        case TextPart(text=text):
+            written = {"kind": "text", "text": text}
+        case DataPart():
+            return _data(part)
+        case FilePart():
+            written = {"kind": "file", "file": _file(part)}
+        case UnknownPart():
+            raise cannot_send(part)
+        case _:
+            assert_never(part)
+    if part.metadata:
+        written["metadata"] = dict(part.metadata)
+    return written
+
+
+def _data(part: DataPart) -> dict[str, JSON]:
+    """Write an object as it is, and any other value as the SDKs do: in `value`, and marked."""
+    metadata = dict(part.metadata or {})
+    data = part.data
+    if not isinstance(data, dict):
+        data = {"value": data}
+        metadata[WRAPPED_DATA] = True
+    written: dict[str, JSON] = {"kind": "data", "data": data}
+    if metadata:
+        written["metadata"] = metadata
+    return written
+
+
+def _file(part: FilePart) -> dict[str, JSON]:
+    content = part.content
+    written: dict[str, JSON] = {"uri": part.url} if content is None else {"bytes": packed(content)}
+    if part.filename:
+        written["name"] = part.filename
+    if part.media_type:
+        written["mimeType"] = part.media_type
+    return written
