@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TypeAlias
 
+from a2a_delegate.wire.first_generation import LATER_MEMBERS
 from a2a_delegate.wire.json_text import NotJSONError, parse
 
 MAX_SCANNED = 1024 * 1024
@@ -23,7 +24,11 @@ _WRAPPED_ID: _Path = ("result", "task", "id")
 _FLAT_ID: _Path = ("result", "id")
 _KIND: _Path = ("result", "kind")
 _WANTED = frozenset({_ENVELOPE_ID, _WRAPPED_ID, _FLAT_ID, _KIND})
-_OF_A_MESSAGE = frozenset({("result", "messageId"), ("result", "message_id")})
+_OF_A_MESSAGE = frozenset({"messageId", "message_id"})
+_TELLING: frozenset[_Path] = frozenset(
+    ("result", name) for name in {"sessionId"} | LATER_MEMBERS | _OF_A_MESSAGE
+)
+"""Members of a flat result whose mere presence says what it is."""
 
 # Blanks and scalars may be cut anywhere: a half one says as little as a whole one.
 _TOKEN = re.compile(rb'([{}\[\],:])|(")|([ \t\r\n]++)|[^ \t\r\n{}\[\],:"]++')
@@ -56,7 +61,7 @@ class TaskIdScan:
         self._path: list[str | None] = []  # the names that lead here; None stands for an array
         self._name_next = False
         self._found: dict[_Path, str | None] = {}
-        self._is_message = False
+        self._told: set[str | None] = set()
 
     @property
     def task_id(self) -> str | None:
@@ -64,8 +69,14 @@ class TaskIdScan:
         # An id of the envelope that is not a string is not ours either.
         if self._found.get(_ENVELOPE_ID, self._request_id) != self._request_id:
             return None
-        flat = None if self._is_message else self._found.get(_FLAT_ID)
+        flat = self._found.get(_FLAT_ID) if self._may_be_a_task() else None
         return self._found.get(_WRAPPED_ID) or flat or None
+
+    def _may_be_a_task(self) -> bool:
+        """Whether a flat result shows nothing of a message, nor that it is of A2A 0.1."""
+        if self._told & _OF_A_MESSAGE or self._found.get(_KIND) == "message":
+            return False
+        return "sessionId" not in self._told or bool(self._told & LATER_MEMBERS)
 
     def feed(self, piece: bytes) -> str | None:
         """Take the next piece of the body; return the id if it is known now. Never raises.
@@ -121,7 +132,8 @@ class TaskIdScan:
         elif self._name_next:
             self._name_next = False
             self._path[-1] = _text(raw) or ""
-            self._is_message = self._is_message or tuple(self._path) in _OF_A_MESSAGE
+            if tuple(self._path) in _TELLING:
+                self._told.add(self._path[-1])
         else:
             self._value(raw)
 
@@ -129,11 +141,7 @@ class TaskIdScan:
         """Keep a string that is wanted; any other value takes its place as none."""
         if len(self._path) > _DEPTH or (path := tuple(self._path)) not in _WANTED:
             return
-        text = None if raw is None else _text(raw)
-        if path == _KIND:
-            self._is_message = self._is_message or text == "message"
-        else:
-            self._found[path] = text
+        self._found[path] = None if raw is None else _text(raw)
 
 
 def _text(raw: bytes) -> str | None:

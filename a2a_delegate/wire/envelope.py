@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from a2a_delegate.errors import InvalidReplyError
 from a2a_delegate.lifecycle.operations import Fault, OperationName, Unreadable
 from a2a_delegate.model.frozen import dataclass
-from a2a_delegate.wire import fault_table
+from a2a_delegate.wire import fault_table, first_generation
 from a2a_delegate.wire.cut_reply import task_id_in
 from a2a_delegate.wire.json_text import NotJSONError, kind_of, parse, write
 from a2a_delegate.wire.replies import task_id_of
@@ -121,7 +121,11 @@ def _open(value: object, request_id: str) -> Mapping[str, JSON] | _Flaw:
     if not isinstance(value, dict):
         return _Flaw(f"{kind_of(value)}, not a JSON-RPC envelope", said=_text_in(value))
     result, error, reply_id = value.get("result"), value.get("error"), value.get("id")
-    if value.get("jsonrpc") != "2.0":
+    if value.get("jsonrpc") != "2.0" and first_generation.is_message(value):
+        # What else it says stands in a part of its own, which nobody asked for.
+        named = f"a message of {first_generation.NAME}"
+        flaw = _Flaw(f"{named}, without an envelope", said=named)
+    elif value.get("jsonrpc") != "2.0":
         flaw = _Flaw('an object without "jsonrpc": "2.0"', said=_text_in(value))
     elif reply_id is not None and reply_id != request_id:
         flaw = _Flaw("a reply under another id than the request's", final=True)

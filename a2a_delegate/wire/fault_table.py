@@ -1,6 +1,6 @@
 """What an error answer means: one table, by reason, then by code, then by HTTP status.
 
-It serves both versions, and both mappings of errors to HTTP statuses that call themselves 1.0
+It serves all versions, and both mappings of errors to HTTP statuses that call themselves 1.0
 (those of 1.0.0 and 1.0.1 differ, and no request can tell which one a server follows): a JSON-RPC
 error object decides by itself, so the status beside it hardly matters.
 
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from a2a_delegate.errors import A2ARequestError
 from a2a_delegate.lifecycle.operations import Fault, FaultKind, OperationName
+from a2a_delegate.wire import first_generation
 from a2a_delegate.wire.reading_parts import text_or_none
 
 if TYPE_CHECKING:
@@ -126,6 +127,8 @@ def from_error(
     data = error.get("data")
     reason = _reason(data)
     message = text if isinstance(text, str) else data if isinstance(data, str) else ""
+    if any(first_generation.is_expected(complaint) for complaint in _objects(data)):
+        message = f"{message} (the peer speaks {first_generation.NAME})"
     return Fault(
         BY_REASON.get(reason or "") or _by_code(_code(raw), message, data, operation, status),
         A2ARequestError(
@@ -199,16 +202,26 @@ def _only_other_methods(data: JSON) -> bool:
     """Whether a validator complains of the method in every shape that a request may have.
 
     So a2a-sdk 0.2 refuses a method that it does not know. Where one shape has another complaint,
-    the method was known and the parameters were wrong.
+    the method was known and the parameters were wrong. A validator that chooses the shape by the
+    method has one complaint of the whole request: so do the servers of 0.1.
     """
+    complaints = list(_objects(data))
+    if len(complaints) == 1 and _is_of_the_choice(complaints[0]):
+        return True
     wrong: dict[str, bool] = {}
-    for complaint in _objects(data):
+    for complaint in complaints:
         place = complaint.get("loc")
         if not isinstance(place, list) or not place or not isinstance(place[0], str):
             return False
         unknown = place[1:] == ["method"] and complaint.get("type") == "literal_error"
         wrong[place[0]] = wrong.get(place[0], False) or unknown
     return bool(wrong) and all(wrong.values())
+
+
+def _is_of_the_choice(complaint: Mapping[str, JSON]) -> bool:
+    context = complaint.get("ctx")
+    chosen_by = context.get("discriminator") if isinstance(context, dict) else None
+    return complaint.get("type") == "union_tag_invalid" and chosen_by == "'method'"
 
 
 def _reason(data: JSON) -> str | None:

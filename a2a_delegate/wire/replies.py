@@ -17,6 +17,7 @@ from a2a_delegate.lifecycle.operations import (
 )
 from a2a_delegate.model.message import Role
 from a2a_delegate.model.task import Task
+from a2a_delegate.wire import first_generation
 from a2a_delegate.wire.json_text import kind_of
 from a2a_delegate.wire.reading import Unclear, read_message, read_task
 from a2a_delegate.wire.reading_parts import text_or_none
@@ -107,7 +108,7 @@ def _page(result: object) -> TaskPage | Unclear:
 
 
 def _task_or_message(result: object) -> TaskReply | MessageReply | Unclear:
-    """Tell a task from a message: by wrapper (1.0), by `kind` (0.3), else by their members."""
+    """Tell a task from a message: by wrapper (1.0), by `kind` (0.2, 0.3), else by their members."""
     if not isinstance(result, dict):
         return Unclear(f"the result is {kind_of(result)}, neither a task nor a message")
     # A flat task may have members of any name beside its own, so it goes before the wrappers.
@@ -136,9 +137,12 @@ def _by_kind_or_members(result: Mapping[str, JSON]) -> TaskReply | MessageReply 
         return Unclear(reason, text_or_none(task_id))
     if "messageId" in result or "message_id" in result:
         return _message_reply(result)
-    if "status" in result:
+    if "status" in result and not first_generation.is_task(result):
         return _task_reply(result)
-    named = "neither a task nor a message" if result else "an empty object"
+    if "status" in result:
+        named = f"a task of {first_generation.NAME}"
+    else:
+        named = "neither a task nor a message" if result else "an empty object"
     return Unclear(f"the result is {named}")
 
 
