@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import copy
+import functools
 import re
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -15,16 +15,11 @@ from a2a_delegate.delegate import (
     INHERIT,
     CancelToken,
     DelegateCapabilities,
-    DelegateRequest,
-    DispatchOnly,
     as_request,
     check_listeners,
 )
 from a2a_delegate.errors import A2ARequestError, DelegateError, UsageError
-from a2a_delegate.lifecycle.operations import SendMessage
-from a2a_delegate.lifecycle.plan import Plan, Route
-from a2a_delegate.model.card import ProtocolVersion
-from a2a_delegate.model.message import Message, Role, digest_of
+from a2a_delegate.lifecycle.verdict import receipt_of
 from a2a_delegate.outcome import DelegationHandle
 from a2a_delegate.peer.discovery import CardSource
 from a2a_delegate.peer.origins import BoundOrigins
@@ -35,6 +30,7 @@ from a2a_delegate.runtime.clock import Clock
 from a2a_delegate.runtime.config import A2ADelegateConfig
 from a2a_delegate.runtime.deadlines import nearer_deadline
 from a2a_delegate.runtime.driver import Driver
+from a2a_delegate.runtime.plans import Planner, interface_of
 from a2a_delegate.signals import AttemptFailed, ContextSubstituted, Downgraded, Signal
 from a2a_delegate.wire.gate import agree
 
@@ -45,15 +41,16 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from a2a_delegate.delegate import Observer
-    from a2a_delegate.model.card import AgentCard, AgentInterface
-    from a2a_delegate.outcome import DelegateResult
+    from a2a_delegate.delegate import DelegateRequest, Observer
+    from a2a_delegate.lifecycle.plan import Plan
+    from a2a_delegate.model.card import AgentCard
+    from a2a_delegate.outcome import CancelReceipt, DelegateResult
     from a2a_delegate.peer.credentials import AuthProvider
     from a2a_delegate.runtime.owner import OwnedTask
     from a2a_delegate.wire.gate import Agreement
 
 
-class A2ADelegate(DispatchOnly):
+class A2ADelegate:
     """One A2A agent as a delegate. An async context manager; `connect` makes one from a URL.
 
     `card` decides the interface: refusals (version, binding, origin, required extension) are
@@ -62,7 +59,7 @@ class A2ADelegate(DispatchOnly):
     bound origins only. `observers` are told the signals of every delegation.
     """
 
-    capabilities = DelegateCapabilities()
+    capabilities = DelegateCapabilities(cancel=True, resume=True, follow_up=True)
 
     def __init__(
         self,
@@ -84,8 +81,9 @@ class A2ADelegate(DispatchOnly):
         self._client, self._auth, self._headers = client, auth, headers
         self._agreement, self._peer = self._agree(card)
         self._clock = Clock()
-        self._observers = (self._notice, *observers)
-        self._keeps_contexts = True
+        self._planner = Planner(id, self.config, self._clock)
+        self._observers = tuple(observers)
+        self._lost_contexts: set[tuple[str, str | None, str | None]] = set()
         self._lookup: CardLookup | None = None
         self._card_doubted = False
         self._left_behind: list[OwnedTask] = []
@@ -128,46 +126,114 @@ class A2ADelegate(DispatchOnly):
     ) -> DelegateResult:
         """Hand the work over and wait for the outcome; see `Delegate.dispatch`."""
         asked = as_request(request)
-        self._check(asked)
+        if asked.arguments is not None:
+            raise UsageError("arguments are for tools and functions; give an agent parts or data")
         check_listeners(cancel, observer)
-        await anyio.lowlevel.checkpoint_if_cancelled()
+        peer = None if asked.continues is None else self._peer_of(asked.continues)
+        if peer is not None and peer.principal != asked.principal:
+            raise UsageError("the task that continues is another principal's")
+        await self._begin()
         timeout = self.config.timeout if asked.timeout is INHERIT else asked.timeout
-        deadline = nearer_deadline(
-            now=self._clock.now(), timeout=timeout, cleanup=self._timing.cleanup
-        )
-        if self._card_doubted:
+        deadline = self._deadline(timeout)
+        if peer is None and self._card_doubted:
             await self._look_at_card_again(deadline, cancel)
         # Each delegation speaks through a peer of its own: a downgrade of one leaves the others.
-        peer = copy.copy(self._peer)
-        driver = Driver(
-            self._plan(asked, peer, deadline),
+        peer = peer or self._peer.serving(asked.principal)
+        plan = self._planner.hand_over(
+            asked,
             peer,
-            clock=self._clock,
-            observers=self._observers if observer is None else (*self._observers, observer),
-            token=cancel,
+            deadline=deadline,
+            keeps_contexts=peer.identity not in self._lost_contexts,
+            older=self._agreement.downgrade if self.config.allow_downgrade else None,
         )
+        return await self._drive(plan, peer, cancel, observer)
+
+    async def resume(
+        self,
+        handle: DelegationHandle,
+        *,
+        wait: bool = True,
+        cancel: CancelToken | None = None,
+        observer: Observer | None = None,
+    ) -> DelegateResult:
+        """Take up a delegation by its handle; see `Delegate.resume`.
+
+        The endpoint, version and principal are the handle's, whatever the card says today.
+        """
+        check_listeners(cancel, observer)
+        peer = self._peer_of(handle)
+        await self._begin()
+        plan = self._taken_up(handle, peer, deadline=self._deadline(self.config.timeout), wait=wait)
+        return await self._drive(plan, peer, cancel, observer)
+
+    async def cancel(self, handle: DelegationHandle, reason: object = None) -> CancelReceipt:
+        """Stop a delegation by its handle, and say what came of it; see `Delegate.cancel`.
+
+        The task is looked at first, since one that has ended must not be cancelled; all in all it
+        takes at most `recovery_grace` and twice `cancel_grace`.
+        """
+        peer = self._peer_of(handle)
+        await self._begin()
+        stop = CancelToken()
+        stop.cancel(reason)
+        plan = self._taken_up(handle, peer, deadline=None, wait=True)
+        return receipt_of(await self._drive(plan, peer, stop, None))
+
+    async def _begin(self) -> None:
+        """Refuse what a closed delegate or another loop's is asked, and what nobody waits for."""
+        if self._closed:
+            raise UsageError(f"delegate {self.id!r} is closed")
+        loop = anyio.lowlevel.current_token()
+        if self._loop not in (None, loop):
+            raise UsageError("a delegate serves one event loop; make one for each")
+        self._loop = loop
+        await anyio.lowlevel.checkpoint_if_cancelled()
+
+    def _deadline(self, timeout: float | None) -> float | None:
+        return nearer_deadline(now=self._clock.now(), timeout=timeout, cleanup=self._timing.cleanup)
+
+    def _peer_of(self, handle: DelegationHandle) -> Peer:
+        """Return the peer that a handle is for, pinned to where its task lives.
+
+        A handle is text that may come from anywhere: UsageError for another delegate's or tenant's,
+        UnsafeEndpointError for an origin that is not bound.
+        """
+        if not isinstance(handle, DelegationHandle):
+            raise UsageError(f"a handle is a DelegationHandle; got {type(handle).__name__}")
+        if handle.delegate_id != self.id:
+            raise UsageError(f"the handle is one of {handle.delegate_id!r}, not of {self.id!r}")
+        used = self._agreement.interface, self._agreement.lookup, self._agreement.downgrade
+        if handle.tenant not in [one.tenant for one in used if one is not None]:
+            raise UsageError("the handle is one of another tenant")
+        return self._peer.pinned(interface_of(handle)).serving(handle.principal)
+
+    def _taken_up(
+        self, handle: DelegationHandle, peer: Peer, *, deadline: float | None, wait: bool
+    ) -> Plan:
+        keeps_contexts = peer.identity not in self._lost_contexts
+        return self._planner.take_up(
+            handle, peer, deadline=deadline, keeps_contexts=keeps_contexts, wait=wait
+        )
+
+    async def _drive(
+        self, plan: Plan, peer: Peer, cancel: CancelToken | None, observer: Observer | None
+    ) -> DelegateResult:
+        told: list[Observer] = [functools.partial(self._notice, peer), *self._observers]
+        if observer is not None:
+            told.append(observer)
+        driver = Driver(plan, peer, clock=self._clock, observers=told, token=cancel)
         try:
             return await driver.run()
         finally:
             self._left_behind = [one for one in self._left_behind if not one.finished]
             self._left_behind += driver.left_behind
 
-    def _check(self, asked: DelegateRequest) -> None:
-        if self._closed:
-            raise UsageError(f"delegate {self.id!r} is closed")
-        if asked.arguments is not None:
-            raise UsageError("arguments are for tools and functions; give an agent parts or data")
-        loop = anyio.lowlevel.current_token()
-        if self._loop not in (None, loop):
-            raise UsageError("a delegate serves one event loop; make one for each")
-        self._loop = loop
-
-    def _notice(self, signal: Signal) -> None:
+    def _notice(self, peer: Peer, signal: Signal) -> None:
         """Learn from one delegation what the next ones should know."""
         match signal:
             case ContextSubstituted():
                 # From here on a look-up by context would prove nothing.
-                self._keeps_contexts = False
+                self._lost_contexts.add(peer.identity)
             case Downgraded(refused) if self._peer.version == refused:
                 self._peer.downgrade()
             case AttemptFailed(attempt, A2ARequestError() as error) if attempt.operation == "send":
@@ -201,59 +267,6 @@ class A2ADelegate(DispatchOnly):
             with contextlib.suppress(DelegateError):  # then the card that we have stays
                 self._agreement, self._peer = self._agree(card)
                 self.card = card
-
-    # -- the plan --------------------------------------------------------------------------------
-
-    def _plan(self, asked: DelegateRequest, peer: Peer, deadline: float | None) -> Plan:
-        message_id = self._clock.new_id()
-        older = self._agreement.downgrade if self.config.allow_downgrade else None
-        fallback = None
-        if older is not None and older.version != peer.version:
-            fallback = self._route(asked, message_id, older, looks_up=False)
-        return Plan(
-            delegate_id=self.id,
-            route=self._route(asked, message_id, peer.interface, looks_up=peer.can_look_up),
-            timing=self._timing,
-            deadline=deadline,
-            fallback=fallback,
-        )
-
-    def _route(
-        self,
-        asked: DelegateRequest,
-        message_id: str,
-        interface: AgentInterface,
-        *,
-        looks_up: bool,
-    ) -> Route:
-        """Say how the message goes by one interface; ids of ours go where they can be listed."""
-        lists = interface.version is ProtocolVersion.V1_0
-        own_context = lists and asked.context_id is None and self.config.client_context_ids
-        message = Message(
-            message_id,
-            Role.USER,
-            asked.message_parts,
-            context_id=self._clock.new_id() if own_context else asked.context_id,
-            metadata=asked.metadata,
-        )
-        intent = DelegationHandle(
-            delegate_id=self.id,
-            endpoint=interface.url,
-            version=interface.version.value,
-            binding=interface.binding.value,
-            message_id=message_id,
-            body_digest=digest_of(message),
-            sent_at=self._clock.utc(),
-            context_id=message.context_id,
-            tenant=interface.tenant,
-        )
-        return Route(
-            intent,
-            SendMessage(message, asked.accepted_output_modes),
-            looks_up=looks_up,
-            by_context=lists and self._keeps_contexts and message.context_id is not None,
-            own_context=own_context,
-        )
 
 
 def _is_typed(_: str) -> None:

@@ -19,10 +19,11 @@ from a2a_delegate.errors import (
 from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.model.json_value import JSON, canonical
 from a2a_delegate.model.part import DataPart, FilePart, Part, TextPart
+from a2a_delegate.outcome import DelegationHandle
 from a2a_delegate.signals import Signal
 
 if TYPE_CHECKING:
-    from a2a_delegate.outcome import CancelReceipt, DelegateResult, DelegationHandle
+    from a2a_delegate.outcome import CancelReceipt, DelegateResult
 
 Observer: TypeAlias = Callable[[Signal], None]
 """A plain callable, told the signals in order on the event loop. It must not block."""
@@ -69,10 +70,12 @@ class DelegateRequest:
     prompt: str = ""
     parts: tuple[Part, ...] = field(default=(), kw_only=True)
     arguments: Mapping[str, JSON] | None = field(default=None, kw_only=True)
+    continues: DelegationHandle | None = field(default=None, kw_only=True)
     context_id: str | None = field(default=None, kw_only=True)
     metadata: Mapping[str, JSON] | None = field(default=None, kw_only=True)
     accepted_output_modes: tuple[str, ...] = field(default=(), kw_only=True)
     timeout: float | Literal[_Inherit.INHERIT] | None = field(default=INHERIT, kw_only=True)
+    principal: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         _check_text("prompt", self.prompt)
@@ -85,11 +88,10 @@ class DelegateRequest:
             _check_part(part)
         for name in ("arguments", "metadata"):
             _check_mapping(name, getattr(self, name))
-        if self.context_id is not None:
-            _check_text("context_id", self.context_id)
-            if not self.context_id:
-                msg = "context_id must not be empty; leave it out for a new conversation"
-                raise UsageError(msg)
+        for name in ("context_id", "principal"):
+            _check_name(name, getattr(self, name))
+        if self.continues is not None:
+            _check_question(self.continues, self.context_id)
         for mode in self.accepted_output_modes:
             _check_text("accepted_output_modes", mode)
         if self.timeout is not None and self.timeout is not INHERIT:
@@ -99,6 +101,18 @@ class DelegateRequest:
     def message_parts(self) -> tuple[Part, ...]:
         """The prompt, where there is one, as a text part, and then the parts."""
         return (TextPart(self.prompt), *self.parts) if self.prompt else self.parts
+
+
+def _check_question(handle: object, context_id: str | None) -> None:
+    if not isinstance(handle, DelegationHandle):
+        msg = f"continues is a DelegationHandle; got {type(handle).__name__}"
+        raise UsageError(msg)
+    if handle.task_id is None:
+        msg = "continues needs the handle of a question; this one knows no task: resume it first"
+        raise UsageError(msg)
+    if context_id is not None and context_id != handle.context_id:
+        msg = "context_id is another one than that of the task which continues; leave it out"
+        raise UsageError(msg)
 
 
 def as_request(request: DelegateRequest | str) -> DelegateRequest:
@@ -129,6 +143,14 @@ def _check_text(name: str, value: object) -> None:
         text = False
     if not text:
         msg = f"{name} must be text that UTF-8 can carry"
+        raise UsageError(msg)
+
+
+def _check_name(name: str, value: object) -> None:
+    if value is not None:
+        _check_text(name, value)
+    if value == "":
+        msg = f"{name} must not be empty; leave it out where there is none"
         raise UsageError(msg)
 
 
@@ -306,11 +328,21 @@ class Delegate(Protocol):
         cancel: CancelToken | None = None,
         observer: Observer | None = None,
     ) -> DelegateResult:
-        """Take up a delegation by its handle. Raises DelegateCapabilityError where not claimed."""
+        """Take up a delegation by its handle, in any process, and wait for its outcome.
+
+        It is owned as by `dispatch`: at the delegate's own timeout from now, or at the caller's
+        cancel, the task is stopped at the peer. With `wait` false one look is taken: `Running` for
+        a task that goes on; nothing is stopped. A handle without a task id (of an `Unknown`) is
+        looked up again. Raises UsageError for a handle of somebody else, UnsafeEndpointError for
+        one to an origin that is not bound, DelegateCapabilityError where not claimed.
+        """
         ...
 
     async def cancel(self, handle: DelegationHandle, reason: object = None) -> CancelReceipt:
-        """Stop a delegation by its handle. Raises DelegateCapabilityError where not claimed."""
+        """Stop a delegation by its handle, in any process, bounded; return what came of that.
+
+        `not-needed` where it had ended otherwise. `reason` is never sent. Raises as `resume` does.
+        """
         ...
 
 

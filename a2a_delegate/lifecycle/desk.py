@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from a2a_delegate.signals import Signal
 
 
+GET_FLOOR = 0.01
+"""Seconds between two gets of one task, at least."""
+
+
 @dataclass(slots=True, eq=False)
 class Search:
     """One look-up: `found` are the ids of the tasks that carry our message, in order."""
@@ -92,7 +96,7 @@ class Desk:
     @property
     def round_pause(self) -> float:
         """Seconds before the next round of a look-up: a task may be listed a little late."""
-        return self.timing.poll_interval * self.search.round
+        return max(self.timing.poll_interval, GET_FLOOR) * self.search.round
 
     @property
     def stopping_ends(self) -> float:

@@ -21,7 +21,10 @@ from a2a_delegate.lifecycle.operations import (
     TaskReply,
     Unreadable,
 )
+from a2a_delegate.lifecycle.plan import Mission
+from a2a_delegate.lifecycle.search import is_ours
 from a2a_delegate.model.frozen import dataclass
+from a2a_delegate.model.message import Role
 from a2a_delegate.model.task import TaskState
 from a2a_delegate.outcome import Attempt, CancelReceipt, Effect
 from a2a_delegate.signals import (
@@ -30,6 +33,7 @@ from a2a_delegate.signals import (
     ContextSubstituted,
     IdKnown,
     Progress,
+    Recovered,
     Signal,
     StateSeen,
 )
@@ -113,6 +117,30 @@ class Evidence:
     artifacts: tuple[Artifact, ...] = ()
     """Those last shown; a later snapshot without any takes nothing back (it may be purged)."""
     progress_seen: Message | None = None
+    moved_on: bool = False
+    """The task was seen in a state in which it does not wait for its caller."""
+    ended_before: bool = False
+    """The task that the message was to go on with has ended, and not with that message."""
+
+    @classmethod
+    def of(cls, plan: Plan) -> Evidence:
+        """Return what is known before anything is done: what was handed over before has left."""
+        before = plan.mission is not Mission.HAND_OVER
+        return cls(
+            plan,
+            plan.route,
+            ever_left=before,
+            unproven=before,
+            task_id=plan.route.intent.task_id if before else None,
+            # What nobody saw here may have been, and a task that asked has begun.
+            began=before or plan.route.answers is not None,
+        )
+
+    @property
+    def target(self) -> str:
+        """The task to ask for and to stop: ours, else the one that our message answers."""
+        answers = self.route.answers
+        return self.task_id or ("" if answers is None else answers.task_id)
 
     @property
     def ours(self) -> Message:
@@ -133,12 +161,11 @@ class Evidence:
             return None
         task = self.task
         asks = task is not None and task.status.state.is_interrupted
-        question = task.status.message if task is not None and asks else None
         return replace(
             self.route.intent,
             task_id=self.task_id,
             context_id=(task.context_id if task else None) or self.route.intent.context_id,
-            question_id=question.message_id or None if question else None,
+            question_id=task.question_id if task is not None and asks else None,
         )
 
     @property
@@ -147,7 +174,12 @@ class Evidence:
 
         A peer that showed a task for it says two things, and the task is the safe one to believe.
         """
-        return self.fault is not None and self.fault.kind in PROVEN and self.task_id is None
+        if self.fault is None or self.task_id is not None:
+            return False
+        if self.fault.kind is FaultKind.TASK_NOT_FOUND:
+            # Of a new message agent code could say so; of one that names its task the server does.
+            return self.route.answers is not None
+        return self.fault.kind in PROVEN
 
     @property
     def in_order(self) -> tuple[Attempt, ...]:
@@ -181,7 +213,7 @@ class Evidence:
         elif isinstance(ended.reply, TaskReply):
             if ended.name is OperationName.GET:
                 self.refused_gets, self.get_error = 0, None
-            yield from self.learn_task(ended.reply.task)
+            yield from self._learn_snapshot(ended.name, ended.reply.task)
         elif isinstance(ended.reply, MessageReply):
             self.answer = ended.reply.message
 
@@ -194,8 +226,10 @@ class Evidence:
                 reason = "" if known else "it shows another task"
             case TaskReply():
                 reason = "a task came where tasks were asked for"
-            case MessageReply():
-                reason = "" if name is OperationName.SEND else "a message came"
+            case MessageReply(message):
+                echoes = message.message_id == self.ours.message_id
+                reason = "it is our own message" if echoes else ""
+                reason = reason if name is OperationName.SEND else "a message came"
             case TaskPage():
                 reason = "" if name is OperationName.LIST else "a list of tasks came"
             case Fault(error=error) | Unreadable(error=error):
@@ -207,11 +241,14 @@ class Evidence:
         return InvalidReplyError(method=name, reason=reason) if reason else None
 
     def _learn_send_failure(self, reply: object, failure: DelegateError) -> Iterator[Signal]:
+        if isinstance(reply, NotSent):
+            self.unsent += 1
+            if self.fault is not None and self.cause is not None:
+                # A repeat that we stopped ourselves: what the peer said before says more.
+                return
         self.error = failure
         self.fault = reply if isinstance(reply, Fault) else None
         self.fault_is_late = self.cause is not None
-        if isinstance(reply, NotSent):
-            self.unsent += 1
         if isinstance(reply, Lost):
             self.learn_left()
         if self.unbegun:
@@ -222,7 +259,19 @@ class Evidence:
             if reply.task_id is not None:
                 yield from self.learn_id(reply.task_id)
 
-    def learn_task(self, task: Task) -> Iterator[Signal]:
+    def _learn_snapshot(self, name: OperationName, task: Task) -> Iterator[Signal]:
+        """Take a snapshot; that of the task that we answered only where it shows our answer."""
+        if self.task_id is None and name is not OperationName.SEND:
+            if not is_ours(task, self.ours):
+                others = any(message.role is Role.USER for message in task.history)
+                self.ended_before = task.status.state.is_terminal and others
+                # What the peer refused, and did not end with, it never began.
+                self.unproven = self.unproven and not (self.ended_before and self.fault)
+                return
+            yield Recovered(task.id)
+        yield from self._learn_task(task)
+
+    def _learn_task(self, task: Task) -> Iterator[Signal]:
         """Take a snapshot: its id, its context, its state and what is new in it."""
         yield from self.learn_id(task.id)
         before, self.task = self.task, task
@@ -232,6 +281,7 @@ class Evidence:
             yield ContextSubstituted(ours, task.context_id)
         state = task.status.state
         self.began = self.began or bool(task.artifacts) or state not in _NOT_BEGUN
+        self.moved_on = self.moved_on or not state.is_interrupted
         if before is None or before.status.name != task.status.name:
             yield StateSeen(task.id, task.status.name)
         message = task.status.message

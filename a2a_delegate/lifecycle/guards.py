@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from a2a_delegate.lifecycle.evidence import asked_pause
 from a2a_delegate.lifecycle.operations import FaultKind, OperationName
+from a2a_delegate.lifecycle.plan import Mission
 from a2a_delegate.lifecycle.search import ROUNDS
 from a2a_delegate.outcome import CancelReceipt
 
@@ -33,6 +34,31 @@ def has_cause(desk: Desk) -> bool:
     return desk.seen.cause is not None
 
 
+def hands_over(desk: Desk) -> bool:
+    """Whether the message is to be sent; else it was, earlier."""
+    return desk.seen.plan.mission is Mission.HAND_OVER
+
+
+def unsent_with_cause(desk: Desk) -> bool:
+    """Whether the message was to be sent, and nobody wants it any more."""
+    return hands_over(desk) and has_cause(desk)
+
+
+def looks_once(desk: Desk) -> bool:
+    """Whether one look is all that was asked for."""
+    return desk.seen.plan.mission is Mission.LOOK
+
+
+def looks_with_cause(desk: Desk) -> bool:
+    """Whether one look was asked for, and nobody wants it any more."""
+    return looks_once(desk) and has_cause(desk)
+
+
+def wants_to_stop(desk: Desk) -> bool:
+    """Whether a cause has latched and the task is ours to stop; a look stops nothing."""
+    return has_cause(desk) and not looks_once(desk)
+
+
 def id_known(desk: Desk) -> bool:
     """Whether the peer's task id was seen."""
     return desk.seen.task_id is not None
@@ -40,7 +66,12 @@ def id_known(desk: Desk) -> bool:
 
 def id_known_while_stopping(desk: Desk) -> bool:
     """Whether the id was seen and we want to stop."""
-    return has_cause(desk) and id_known(desk)
+    return wants_to_stop(desk) and id_known(desk)
+
+
+def answered_while_stopping(desk: Desk) -> bool:
+    """Whether the task that our message answers is known, and we want to stop it."""
+    return wants_to_stop(desk) and desk.seen.unproven and desk.seen.route.answers is not None
 
 
 def body_left(desk: Desk) -> bool:
@@ -49,8 +80,9 @@ def body_left(desk: Desk) -> bool:
 
 
 def can_look_up(desk: Desk) -> bool:
-    """Whether there is something to find, and a list to find it in."""
-    return desk.seen.unproven and desk.seen.route.looks_up
+    """Whether there is something to find, and a list or the task that was answered to look in."""
+    route = desk.seen.route
+    return desk.seen.unproven and (route.looks_up or route.answers is not None)
 
 
 def may_send_again(desk: Desk) -> bool:
@@ -87,7 +119,7 @@ def found_one(desk: Desk) -> bool:
 
 def found_one_while_stopping(desk: Desk) -> bool:
     """Whether exactly one was found and we want to stop."""
-    return has_cause(desk) and found_one(desk)
+    return wants_to_stop(desk) and found_one(desk)
 
 
 def found_several(desk: Desk) -> bool:
@@ -99,7 +131,8 @@ def another_round(desk: Desk) -> bool:
     """Whether the look-up may go on: nobody wants to stop, rounds and time are left."""
     ends = desk.bound_at
     in_time = ends is None or desk.now + desk.round_pause < ends
-    return not has_cause(desk) and desk.search.round < ROUNDS and in_time
+    goes_on = not has_cause(desk) and not looks_once(desk)
+    return goes_on and desk.search.round < ROUNDS and in_time
 
 
 def refused_thrice(desk: Desk) -> bool:

@@ -33,6 +33,7 @@ from a2a_delegate.lifecycle.operations import (
     TaskPage,
     TaskReply,
 )
+from a2a_delegate.lifecycle.questions import awaits_caller
 from a2a_delegate.lifecycle.search import PAGES, is_ours
 from a2a_delegate.lifecycle.table import TABLE, Cells, Event, Phase
 from a2a_delegate.outcome import CancelReceipt
@@ -100,7 +101,7 @@ class Lifecycle:
         self._begun = False
         self._returned = False
         self._table = table
-        self._desk = Desk(Evidence(plan, plan.route), plan.timing, chance)
+        self._desk = Desk(Evidence.of(plan), plan.timing, chance)
 
     @property
     def phase(self) -> Phase:
@@ -207,6 +208,8 @@ class Lifecycle:
             case CancelRequested(by, reason):
                 event = Event.CANCEL if self._latch(Cause(by, desk.now, reason)) else None
             case BodyLeft():
+                # What an earlier attempt came to says nothing of this one.
+                seen.error = seen.fault = None
                 seen.learn_left()
                 desk.tell(Sent(seen.sends))
                 event = Event.BODY_LEFT
@@ -241,7 +244,7 @@ class Lifecycle:
             desk.shown = reply.task
             if desk.ended is OperationName.CANCEL:
                 seen.receipt = CancelReceipt.REQUESTED
-            return _state_event(reply.task)
+            return self._state_event(reply.task)
         if isinstance(reply, MessageReply):
             desk.said = reply.message
             return Event.MESSAGE
@@ -257,6 +260,8 @@ class Lifecycle:
             return Event.NO_LIST if kind in NOT_LISTING else Event.SEARCHED
         if name is OperationName.GET:
             gone = kind in GONE
+            if self._phase is Phase.LOOKING_UP:
+                return Event.NO_LIST if gone else Event.SEARCHED
             seen.refused_gets = seen.refused_gets + 1 if gone else 0
             return Event.GET_REFUSED if gone else Event.GET_FAILED
         if name is OperationName.CANCEL:
@@ -280,6 +285,15 @@ class Lifecycle:
             case _:
                 return Event.UNREADABLE
 
+    def _state_event(self, task: Task) -> Event:
+        state = task.status.state
+        if self._phase is Phase.LOOKING_UP and self._desk.seen.task_id is None:
+            # The task that was answered, without our answer; one that has ended never shows it.
+            return Event.NO_LIST if state.is_terminal else Event.SEARCHED
+        if state.is_terminal:
+            return Event.ENDED
+        return Event.PAUSED if awaits_caller(self._desk.seen, task) else Event.WORKING
+
     def _page_event(self, page: TaskPage) -> Event:
         search, ours = self._desk.search, self._desk.seen.ours
         here = [task.id for task in page.tasks if is_ours(task, ours)]
@@ -298,10 +312,3 @@ class Lifecycle:
             if task.id == self._desk.seen.task_id and task.status.state.is_terminal:
                 self._desk.shown = task
                 self._step(Event.ENDED)
-
-
-def _state_event(task: Task) -> Event:
-    state = task.status.state
-    if state.is_terminal:
-        return Event.ENDED
-    return Event.PAUSED if state.is_interrupted else Event.WORKING

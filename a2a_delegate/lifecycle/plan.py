@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from a2a_delegate.model.frozen import dataclass
@@ -32,6 +33,25 @@ class Timing:
         return self.cancel_grace / 4
 
 
+class Mission(Enum):
+    """What a delegation is to do."""
+
+    HAND_OVER = "hand-over"
+    """Send the message, and follow what comes of it."""
+    TAKE_UP = "take-up"
+    """Follow what was handed over before, and own it from now on."""
+    LOOK = "look"
+    """Look once at what was handed over before: nothing is stopped, nothing waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question that the message answers: the task that asks, and what tells it from the next."""
+
+    task_id: str
+    question_id: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Route:
     """One way to the peer.
@@ -47,11 +67,17 @@ class Route:
     by_context: bool = False
     own_context: bool = False
     """The context id of the message is one that we chose; a peer may refuse it."""
+    answers: Question | None = None
+    """The message goes on with a task that waits for it; no id of a new task is to be learned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A delegation before it starts. `deadline` is on the clock that `now` comes from."""
+    """A delegation before it starts. `deadline` is on the clock that `now` comes from.
+
+    Where it is not to hand over, the route's intent is the handle as it was kept, and the message
+    in its send only names what is looked for.
+    """
 
     delegate_id: str
     route: Route
@@ -60,3 +86,6 @@ class Plan:
     fallback: Route | None = None
     in_process: bool = False
     """Work in this process: no handle, nothing to look up."""
+    mission: Mission = Mission.HAND_OVER
+    waits_for_auth: bool = False
+    """A task that needs credentials is watched on: they may reach it by another way."""

@@ -36,5 +36,5 @@ def is_ours(task: Task, ours: Message) -> bool:
         return False
     for message in task.history:
         if message.role is Role.USER and message.message_id == ours.message_id:
-            return not message.text or message.text == ours.text
+            return not message.text or not ours.text or message.text == ours.text
     return False

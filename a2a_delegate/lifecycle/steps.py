@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from a2a_delegate.errors import LostReplyError
 from a2a_delegate.lifecycle import search, verdict
 from a2a_delegate.lifecycle.commands import Downgrade, LetGo
-from a2a_delegate.lifecycle.desk import Desk, Search
+from a2a_delegate.lifecycle.desk import GET_FLOOR, Desk, Search
 from a2a_delegate.lifecycle.evidence import asked_pause
 from a2a_delegate.lifecycle.operations import CancelTask, GetTask, OperationName
 from a2a_delegate.outcome import CancelReceipt
@@ -20,8 +21,6 @@ _SEND_PAUSE = 0.5
 _SEND_PAUSE_MAX = 5.0
 GET_BOUND = 30.0
 """Seconds that one get may take."""
-GET_FLOOR = 0.01
-"""Seconds between two gets of one task, at least."""
 _STOPPING_POLL = 0.05
 _GROWTH = 1.5
 _MOST_GROWTH = 64
@@ -31,9 +30,8 @@ _MOST_GROWTH = 64
 
 
 def send(desk: Desk) -> None:
-    """Hand the message over. What an earlier attempt came to says nothing of this one."""
+    """Hand the message over."""
     desk.seen.sends += 1
-    desk.seen.error = desk.seen.fault = None
     desk.perform(desk.seen.route.send)
 
 
@@ -97,18 +95,21 @@ def release_unless_left(desk: Desk) -> None:
 
 
 def look_up(desk: Desk) -> None:
-    """Ask the peer by list: the bound is that of recovery, or of cleaning up."""
+    """Ask the peer what became of it: the bound is that of recovery, or of cleaning up."""
     stopping = desk.seen.cause is not None
     bound = desk.timing.cancel_grace if stopping else desk.timing.recovery_timeout
     desk.bound_at = desk.now + bound
-    ask_list(desk)
+    search_on(desk)
 
 
-def ask_list(desk: Desk) -> None:
-    """Ask for the next page of this round."""
+def search_on(desk: Desk) -> None:
+    """Ask for the next page of this round, or for the task that our message answers."""
     desk.wake_at = None
-    desk.search.page += 1
     route = desk.seen.route
+    if route.answers is not None:
+        desk.perform(GetTask(route.answers.task_id))
+        return
+    desk.search.page += 1
     desk.perform(search.query(route, route.send.message, desk.search.next_page))
 
 
@@ -123,7 +124,7 @@ def hurry_look_up(desk: Desk) -> None:
     end = desk.now + desk.timing.cancel_grace
     desk.bound_at = end if desk.bound_at is None else min(desk.bound_at, end)
     if OperationName.LIST not in desk.flight:
-        ask_list(desk)
+        search_on(desk)
 
 
 def _adopted(desk: Desk) -> None:
@@ -151,8 +152,10 @@ def adopt_and_cancel(desk: Desk) -> None:
 def get_now(desk: Desk) -> None:
     """Ask for the task; also when the id appeared while something else was being tried."""
     desk.let_go(OperationName.LIST)
-    desk.bound_at = desk.now + GET_BOUND
-    desk.perform(GetTask(desk.seen.task_id or ""))
+    cause = desk.seen.cause
+    longest = GET_BOUND if cause is None else desk.timing.cancel_grace
+    desk.bound_at = desk.now + longest
+    desk.perform(GetTask(desk.seen.target))
 
 
 def wait_to_poll(desk: Desk) -> None:
@@ -188,8 +191,8 @@ def cancel_peer(desk: Desk) -> None:
     # Beside a cancel that hangs the task is asked for, in the second half of the bound.
     desk.wake_at = (desk.now + desk.bound_at) / 2
     seen.cancel_sent = True
-    desk.tell(CancelSent(seen.task_id or ""))
-    desk.perform(CancelTask(seen.task_id or ""))
+    desk.tell(CancelSent(seen.target))
+    desk.perform(CancelTask(seen.target))
 
 
 def give_up_task(desk: Desk) -> None:
@@ -212,7 +215,7 @@ def look_once_more(desk: Desk) -> None:
         desk.wake_at = earliest
     else:
         desk.wake_at = None
-        desk.perform(GetTask(desk.seen.task_id or ""))
+        desk.perform(GetTask(desk.seen.target))
 
 
 def watch_stopping(desk: Desk) -> None:
@@ -258,6 +261,22 @@ def settle_ended(desk: Desk) -> None:
 def settle_paused(desk: Desk) -> None:
     """Settle with the question of the task."""
     desk.settle(verdict.paused(desk.seen, desk.shown))
+
+
+def settle_running(desk: Desk) -> None:
+    """Settle: one look was asked for, and the task goes on."""
+    desk.settle(verdict.running(desk.seen, desk.shown))
+
+
+def settle_unseen(desk: Desk) -> None:
+    """Settle: one look was asked for, and it showed nothing."""
+    failure = desk.seen.get_error or LostReplyError(method="get", phase="deadline")
+    desk.settle(verdict.unknown(desk.seen, failure))
+
+
+def settle_unstopped(desk: Desk) -> None:
+    """Settle: nobody waits for the look any more; the task was not asked to stop."""
+    desk.settle(verdict.stopped(desk.seen, CancelReceipt.UNREACHED))
 
 
 def settle_stopped(desk: Desk) -> None:

@@ -5,13 +5,15 @@ Theory
 
 A *phase* says what is true of the one message that is handed over:
 
-- PREPARED: the intent is told, nothing is in flight; a first or repeated send will start.
+- PREPARED: the intent is told, nothing is in flight; a first or repeated send will start, or what
+  was handed over before is taken up.
 - SENDING: a send is in flight; its body may have left.
 - HOLDING: we want to stop, the body has left and no id is known. The transport is kept a little
   longer, because the reply is the only place that can show the id.
 - RELEASING: the transport was told to stop. Only when it has, the evidence is complete: between
   the order and its delivery the body could still leave.
-- LOOKING_UP: the transport is gone, no id is known; the peer is asked by list.
+- LOOKING_UP: the transport is gone, no id is known; the peer is asked by list, or for the task that
+  the message answers.
 - FOLLOWING: the id is known; the peer is asked by get until the task ends or asks.
 - STOPPING: the id is known and nobody waits for the task any more, for a cause or because it cannot
   be asked for: cancel, then get, in one bound.
@@ -31,7 +33,8 @@ something, or hand over a question, ask for it.
 What follows from the shape of the table:
 
 *At most one run by our doing.* A send is performed by four rules only: START and TIMER in
-PREPARED, and the two repeats on REFUSED in SENDING. START comes once. The others are reached only
+PREPARED, and the two repeats on REFUSED in SENDING. START comes once, and sends only what is to be
+handed over; what is taken up never enters SENDING. The others are reached only
 through an event that proves that the attempt before did not begin: NOT_SENT, BUSY, REFUSED.
 
 *No answer is thrown away.* In every phase in which a send can be in flight, MESSAGE and ENDED
@@ -133,6 +136,7 @@ _ANSWERS: Cells = {
 _STOP_KNOWN: tuple[Rule, ...] = (Rule(_P.STOPPING, steps.cancel_peer),)
 
 _WITHOUT_ID: tuple[Rule, ...] = (
+    Rule(_P.STOPPING, steps.cancel_peer, guards.answered_while_stopping),
     Rule(_P.LOOKING_UP, steps.look_up, guards.can_look_up),
     Rule(_P.SETTLED, steps.settle_without_answer),
 )
@@ -171,6 +175,28 @@ _HELD: Cells = {
 }
 """We want to stop and the send is still in flight: how it ends decides."""
 
+_ASKS: tuple[Rule, ...] = (
+    Rule(_P.STOPPING, steps.cancel_peer, guards.wants_to_stop),
+    Rule(_P.SETTLED, steps.settle_paused),
+)
+
+_GOES_ON: tuple[Rule, ...] = (
+    Rule(_P.SETTLED, steps.settle_running, guards.looks_once),
+    Rule(_P.STOPPING, steps.cancel_peer, guards.wants_to_stop),
+    Rule(_P.FOLLOWING, steps.wait_to_poll),
+)
+
+_UNSEEN: tuple[Rule, ...] = (
+    Rule(_P.SETTLED, steps.settle_unseen, guards.looks_once),
+    Rule(_P.STOPPING, steps.cancel_peer, guards.wants_to_stop),
+)
+"""A get showed nothing. Where it was the look before a stop, the task is stopped unseen."""
+
+_NOBODY_WAITS: tuple[Rule, ...] = (
+    Rule(_P.SETTLED, steps.settle_unstopped, guards.looks_once),
+    *_STOP_KNOWN,
+)
+
 _ID_APPEARS: tuple[Rule, ...] = (Rule(_P.STOPPING, steps.cancel_peer, guards.id_known),)
 """A send that was left behind shows the id after all; only a stop leaves one behind."""
 
@@ -178,6 +204,11 @@ _FOUND: tuple[Rule, ...] = (
     Rule(_P.STOPPING, steps.adopt_and_cancel, guards.found_one_while_stopping),
     Rule(_P.FOLLOWING, steps.adopt, guards.found_one),
     Rule(_P.SETTLED, steps.settle_ambiguous, guards.found_several),
+)
+_LAST_ROUND: tuple[Rule, ...] = (
+    Rule(_P.SETTLED, steps.settle_without_answer, guards.looks_once),
+    Rule(_P.STOPPING, steps.cancel_peer, guards.answered_while_stopping),
+    Rule(_P.LOOKING_UP, steps.hurry_look_up),
 )
 _NOT_FOUND = Rule(_P.SETTLED, steps.settle_without_answer)
 
@@ -194,8 +225,11 @@ _LAST_LOOK: tuple[Rule, ...] = (
 TABLE: Mapping[Phase, Cells] = {
     _P.PREPARED: {
         _E.START: (
-            Rule(_P.SETTLED, steps.settle_without_answer, guards.has_cause),
-            Rule(_P.SENDING, steps.send),
+            Rule(_P.SETTLED, steps.settle_without_answer, guards.unsent_with_cause),
+            Rule(_P.SENDING, steps.send, guards.hands_over),
+            Rule(_P.SETTLED, steps.settle_unstopped, guards.looks_with_cause),
+            Rule(_P.FOLLOWING, steps.get_now, guards.id_known),
+            *_WITHOUT_ID,
         ),
         _E.TIMER: (Rule(_P.SENDING, steps.send),),
         _E.CANCEL: (Rule(_P.SETTLED, steps.settle_without_answer),),
@@ -204,10 +238,7 @@ TABLE: Mapping[Phase, Cells] = {
     _P.SENDING: {
         **_ANSWERS,
         _E.RETURNED: (Rule(_P.SETTLED, steps.settle_returned),),
-        _E.PAUSED: (
-            Rule(_P.STOPPING, steps.cancel_peer, guards.has_cause),
-            Rule(_P.SETTLED, steps.settle_paused),
-        ),
+        _E.PAUSED: _ASKS,
         _E.WORKING: (Rule(_P.FOLLOWING, steps.wait_to_poll),),
         _E.NOT_SENT: _REPEAT,
         _E.REFUSED: (
@@ -234,41 +265,39 @@ TABLE: Mapping[Phase, Cells] = {
     },
     _P.LOOKING_UP: {
         **_ANSWERS,
-        _E.PAUSED: _STOP_KNOWN,
-        _E.WORKING: _STOP_KNOWN,
+        _E.PAUSED: _ASKS,
+        _E.WORKING: _GOES_ON,
         _E.ID_SEEN: _STOP_KNOWN,
         _E.REFUSED: _REFUSED,
         _E.BUSY: _REFUSED,
         _E.LOST: _ID_APPEARS,
         _E.UNREADABLE: _ID_APPEARS,
-        _E.MORE_PAGES: (Rule(_P.LOOKING_UP, steps.ask_list),),
+        _E.MORE_PAGES: (Rule(_P.LOOKING_UP, steps.search_on),),
         _E.SEARCHED: (
             *_FOUND,
             Rule(_P.LOOKING_UP, steps.wait_for_next_round, guards.another_round),
             _NOT_FOUND,
         ),
         _E.NO_LIST: (*_FOUND, _NOT_FOUND),
-        _E.TIMER: (Rule(_P.LOOKING_UP, steps.ask_list),),
+        _E.TIMER: (Rule(_P.LOOKING_UP, steps.search_on),),
         _E.BOUND: (*_FOUND, _NOT_FOUND),
-        _E.CANCEL: (Rule(_P.LOOKING_UP, steps.hurry_look_up),),
-        _E.DEADLINE: (Rule(_P.LOOKING_UP, steps.hurry_look_up),),
+        _E.CANCEL: _LAST_ROUND,
+        _E.DEADLINE: _LAST_ROUND,
     },
     _P.FOLLOWING: {
         _E.ENDED: _ANSWERS[_E.ENDED],
-        _E.PAUSED: (
-            Rule(_P.STOPPING, steps.cancel_peer, guards.has_cause),
-            Rule(_P.SETTLED, steps.settle_paused),
-        ),
-        _E.WORKING: (Rule(_P.FOLLOWING, steps.wait_to_poll),),
+        _E.PAUSED: _ASKS,
+        _E.WORKING: _GOES_ON,
         _E.TIMER: (Rule(_P.FOLLOWING, steps.get_now),),
-        _E.BOUND: (Rule(_P.FOLLOWING, steps.give_up_get),),
-        _E.GET_FAILED: (Rule(_P.FOLLOWING, steps.wait_to_poll),),
+        _E.BOUND: (*_UNSEEN, Rule(_P.FOLLOWING, steps.give_up_get)),
+        _E.GET_FAILED: (*_UNSEEN, Rule(_P.FOLLOWING, steps.wait_to_poll)),
         _E.GET_REFUSED: (
+            *_UNSEEN,
             Rule(_P.STOPPING, steps.give_up_task, guards.refused_thrice),
             Rule(_P.FOLLOWING, steps.wait_to_poll),
         ),
-        _E.CANCEL: _STOP_KNOWN,
-        _E.DEADLINE: _STOP_KNOWN,
+        _E.CANCEL: _NOBODY_WAITS,
+        _E.DEADLINE: _NOBODY_WAITS,
     },
     _P.STOPPING: {
         **_ANSWERS,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from a2a_delegate.errors import LostReplyError, PeerUnreachableError, TaskFailedError
 from a2a_delegate.lifecycle import answer
+from a2a_delegate.lifecycle.plan import Mission
 from a2a_delegate.model.message import Message, Role
 from a2a_delegate.model.part import data_of
 from a2a_delegate.model.task import TaskState
@@ -19,6 +20,7 @@ from a2a_delegate.outcome import (
     Failed,
     InputRequired,
     Rejected,
+    Running,
     TimedOut,
     Unknown,
 )
@@ -71,6 +73,10 @@ def task_ended(seen: Evidence, task: Task) -> DelegateResult:
     ours = seen.ours.message_id
     # A purged task may end without the artifacts that it showed before.
     whole = task if task.artifacts is seen.artifacts else replace(task, artifacts=seen.artifacts)
+    if seen.task_id is None:
+        # The task that was answered: how it ended says nothing of our answer.
+        canceled = seen.cancel_sent and state is TaskState.CANCELED
+        return stopped(seen, CancelReceipt.CONFIRMED if canceled else CancelReceipt.NOT_NEEDED)
     if state is TaskState.COMPLETED:
         said = answer.text(whole, ours=ours)
         return Completed(output=said, data=answer.data(whole, ours=ours), **common)
@@ -96,17 +102,36 @@ def paused(seen: Evidence, task: Task) -> DelegateResult:
     return AuthRequired(question=question, **_common(seen))
 
 
+def running(seen: Evidence, task: Task) -> DelegateResult:
+    """Say that the task goes on, as one look shows it."""
+    return Running(last_state=task.status.name, **_common(seen))
+
+
 def stopped(seen: Evidence, receipt: CancelReceipt) -> DelegateResult:
     """Let the reason of stopping decide: the task is known, and no answer came before the bound."""
     cause = seen.cause
     if seen.gone is not None:
         return unknown(seen, seen.gone)
     if cause is None or cause.by == "deadline":
+        if seen.task_id is None:
+            return _never_answered(seen)
         # Work in this process shows its id when it begins, and no state before it ends.
         working = TaskState.WORKING.value if seen.plan.in_process else "unknown"
         before = seen.state_before_cancel or working
         return TimedOut(last_state=before, receipt=receipt, **_common(seen))
     return Cancelled(by=cause.by, reason=cause.reason, receipt=receipt, **_common(seen))
+
+
+def receipt_of(result: DelegateResult) -> CancelReceipt:
+    """Say what became of stopping a delegation that was taken up only for that."""
+    match result:
+        case Cancelled(by="peer"):
+            return CancelReceipt.CONFIRMED
+        case Cancelled(receipt=receipt):
+            return receipt
+        case _:
+            # It had ended, or ended otherwise meanwhile: nothing is left that could be stopped.
+            return CancelReceipt.NOT_NEEDED
 
 
 def without_answer(seen: Evidence) -> DelegateResult:
@@ -122,7 +147,17 @@ def without_answer(seen: Evidence) -> DelegateResult:
         return Rejected(error=fault.error, **common)
     if not seen.unproven:
         return Failed(error=seen.error or _never_left(seen), **_common(seen))
-    return unknown(seen, seen.error or LostReplyError(method="send", phase="deadline"))
+    return _never_answered(seen)
+
+
+def _never_answered(seen: Evidence) -> DelegateResult:
+    if seen.error is not None:
+        return unknown(seen, seen.error)
+    if seen.plan.mission is Mission.HAND_OVER or seen.cause is not None:
+        return unknown(seen, LostReplyError(method="send", phase="deadline"))
+    found = "no task that carries the message was found"
+    nowhere = found if seen.route.looks_up else "the peer cannot be asked for tasks by list"
+    return unknown(seen, LostReplyError(method="list", phase="read", reason=nowhere))
 
 
 def unknown(seen: Evidence, cause: DelegateError) -> DelegateResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -75,3 +76,17 @@ class Task:
     artifacts: tuple[Artifact, ...] = ()
     history: tuple[Message, ...] = ()
     metadata: Mapping[str, JSON] | None = None
+
+    @property
+    def question_id(self) -> str | None:
+        """What tells the question of a task that waits from its next one; None where nothing does.
+
+        The id of its message; where the peer gives none, a digest of what it says, and when.
+        """
+        question, moment = self.status.message, self.status.timestamp
+        if question is not None and question.message_id:
+            return question.message_id
+        if question is None and moment is None:
+            return None
+        said = f"{moment}\n{question or ''}".encode(errors="surrogatepass")
+        return hashlib.sha256(said).hexdigest()

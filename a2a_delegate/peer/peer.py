@@ -114,6 +114,16 @@ class Peer:
         return self._agreed.interface.url
 
     @property
+    def principal(self) -> str | None:
+        """For whom it is asked."""
+        return self._principal
+
+    @property
+    def identity(self) -> tuple[str, str | None, str | None]:
+        """Origin, tenant and principal: what is learned of one of these holds for no other."""
+        return self._agreed.origin, self._agreed.interface.tenant, self._principal
+
+    @property
     def can_look_up(self) -> bool:
         """Whether the agent can be asked for a list of tasks, here or over another interface."""
         return self._looking is not None

@@ -27,6 +27,8 @@ class A2ADelegateConfig:
     - `allowed_origins`: origins besides the typed one that requests and credentials may go to.
     - `allow_downgrade`: speak an older version once a peer has refused the first one.
     - `watch`: how a task is followed; `auto` chooses, and today chooses `poll`.
+    - `auth_required`: what a task that needs credentials does: `return` ends with AuthRequired,
+      `wait` watches on until they have reached it by another way.
     """
 
     timeout: float | None = 600.0
@@ -40,6 +42,7 @@ class A2ADelegateConfig:
     allowed_origins: tuple[str, ...] = ()
     allow_downgrade: bool = False
     watch: Literal["auto", "poll"] = "auto"
+    auth_required: Literal["return", "wait"] = "return"
 
     def __post_init__(self) -> None:
         if self.timeout is not None:
@@ -52,8 +55,8 @@ class A2ADelegateConfig:
             raise UsageError("poll_interval_max must not be less than poll_interval")
         for name in ("client_context_ids", "allow_downgrade"):
             _check_flag(name, getattr(self, name))
-        if self.watch not in ("auto", "poll"):
-            raise UsageError(f"watch must be 'auto' or 'poll'; got {self.watch!r}")
+        _check_word("watch", self.watch, "auto", "poll")
+        _check_word("auth_required", self.auth_required, "return", "wait")
         _check_bytes("max_reply_bytes", self.max_reply_bytes)
         origins = _checked_texts("allowed_origins", self.allowed_origins)
         BoundOrigins(None, origins)
@@ -69,6 +72,11 @@ def _check_flag(name: str, value: object) -> None:
     # 1 is True to Python, and a typing mistake to us.
     if not isinstance(value, bool):
         raise UsageError(f"{name} must be True or False; got {value!r}")
+
+
+def _check_word(name: str, value: object, *words: str) -> None:
+    if value not in words:
+        raise UsageError(f"{name} must be {' or '.join(map(repr, words))}; got {value!r}")
 
 
 def _check_bytes(name: str, value: object) -> None:

@@ -6,7 +6,8 @@ the truth off a reply.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from a2a_delegate.errors import (
@@ -27,7 +28,7 @@ from a2a_delegate.lifecycle.operations import (
     TaskReply,
     Unreadable,
 )
-from a2a_delegate.lifecycle.plan import Route
+from a2a_delegate.lifecycle.plan import Question, Route
 from a2a_delegate.model.artifact import Artifact
 from a2a_delegate.model.message import Message, Role
 from a2a_delegate.model.part import TextPart
@@ -45,6 +46,7 @@ CONTEXT: Final = "context-1"
 ANSWER: Final = "the answer"
 TROUBLE: Final = "it broke"
 QUESTION: Final = "which one?"
+QUESTION_ID: Final = "words"
 RETRY_AFTER: Final = 1.7
 NOW_UTC: Final = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -65,6 +67,11 @@ def handle_for(message: Message, *, version: str = "1.0") -> DelegationHandle:
     )
 
 
+def known(route: Route) -> Route:
+    """Return the route of what was handed over before, and whose task is known."""
+    return replace(route, intent=replace(route.intent, task_id=TASK), own_context=False)
+
+
 NEWER: Final = Route(
     handle_for(OURS),
     SendMessage(OURS),
@@ -73,6 +80,12 @@ NEWER: Final = Route(
     own_context=True,
 )
 OLDER: Final = Route(handle_for(BARE, version="0.3"), SendMessage(BARE))
+ANSWERING: Final = replace(
+    OLDER,
+    send=SendMessage(replace(BARE, task_id=TASK)),
+    answers=Question(TASK, QUESTION_ID),
+)
+"""Our message answers the question that the task shows in its interrupted states."""
 
 
 def task(word: str, *, task_id: str = TASK, history: tuple[Message, ...] = ()) -> Task:
@@ -80,7 +93,7 @@ def task(word: str, *, task_id: str = TASK, history: tuple[Message, ...] = ()) -
     state = TaskState(word) if word in _WORDS else TaskState.UNKNOWN
     said = {"failed": TROUBLE, "rejected": TROUBLE}.get(word)
     said = QUESTION if state.is_interrupted else said
-    words = None if said is None else Message("words", Role.AGENT, (TextPart(said),))
+    words = None if said is None else Message(QUESTION_ID, Role.AGENT, (TextPart(said),))
     made = Artifact("made", (TextPart(ANSWER),))
     return Task(
         task_id,
@@ -89,6 +102,23 @@ def task(word: str, *, task_id: str = TASK, history: tuple[Message, ...] = ()) -
         artifacts=(made,) if word == "completed" else (),
         history=history,
     )
+
+
+def shown(word: str, *history: str) -> TaskReply:
+    """Return a task in that state, with messages of these ids in its history."""
+    said = tuple(
+        Message(one, Role.AGENT if one == QUESTION_ID else Role.USER, (TextPart("do it"),))
+        for one in history
+    )
+    return TaskReply(task(word, history=said))
+
+
+def asking(question_id: str, text: str = QUESTION, *, at: int | None = None) -> TaskReply:
+    """Return a task that asks under that id, at that second of the peer's clock."""
+    moment = None if at is None else NOW_UTC + timedelta(seconds=at)
+    asked = Message(question_id, Role.AGENT, (TextPart(text),)) if text else None
+    status = TaskStatus(TaskState.INPUT_REQUIRED, "input-required", asked, moment)
+    return TaskReply(replace(task("input-required"), status=status))
 
 
 _WORDS = {state.value for state in TaskState}

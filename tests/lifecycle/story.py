@@ -17,7 +17,7 @@ from a2a_delegate.lifecycle.observations import (
     TimePassed,
 )
 from a2a_delegate.lifecycle.operations import OperationName
-from a2a_delegate.lifecycle.plan import Plan, Route, Timing
+from a2a_delegate.lifecycle.plan import Mission, Plan, Route, Timing
 from a2a_delegate.outcome import Completed
 from tests.lifecycle.replies import ENDINGS, NEWER, TASK, attempt
 
@@ -44,8 +44,19 @@ class Story:
         fallback: Route | None = None,
         in_process: bool = False,
         chance: float = 0.5,
+        mission: Mission = Mission.HAND_OVER,
+        waits_for_auth: bool = False,
     ) -> None:
-        plan = Plan("peer", route, timing or Timing(), deadline, fallback, in_process)
+        plan = Plan(
+            "peer",
+            route,
+            timing or Timing(),
+            deadline,
+            fallback,
+            in_process=in_process,
+            mission=mission,
+            waits_for_auth=waits_for_auth,
+        )
         self.machine = Lifecycle(plan, chance=lambda: chance)
         self.now = 0.0
         self.commands: list[Command] = []

@@ -166,6 +166,16 @@ def test_a_cancel_while_a_rate_limit_is_waited_out_needs_nothing() -> None:
     assert story.result.effect is Effect.NOT_STARTED
 
 
+@pytest.mark.spec("OUT-5")
+def test_a_repeat_that_never_left_takes_nothing_of_the_refusal_before_it() -> None:
+    story = Story(deadline=5.0).sends().ends("busy").time_comes().later(5.0).time_comes()
+    result = story.ends("not-sent").result
+    assert isinstance(result, Rejected)
+    assert result.effect is Effect.NOT_STARTED
+    lost = Story(deadline=5.0).sends().ends("busy").time_comes().body_leaves().later(5.0)
+    assert isinstance(lost.time_comes().time_comes().ends("lost").ends("no list").result, Unknown)
+
+
 @pytest.mark.spec("OUT-11", "OUT-19")
 def test_a_deadline_while_a_rate_limit_is_waited_out_is_a_rejection_that_is_not_late() -> None:
     story = Story(deadline=5.0).sends().ends("busy, later").later(9.0).time_comes()

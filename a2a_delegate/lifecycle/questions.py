@@ -1,0 +1,39 @@
+"""Whether a snapshot asks the caller something new.
+
+Right after an answer servers often still show the question that it was given to (law 4).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from a2a_delegate.model.task import TaskState
+
+if TYPE_CHECKING:
+    from a2a_delegate.lifecycle.evidence import Evidence
+    from a2a_delegate.model.task import Task
+
+
+def awaits_caller(seen: Evidence, task: Task) -> bool:
+    """Whether the task waits for its caller, and for another answer than one that was given.
+
+    A question counts if it is another one, or once the task was seen to go on.
+    """
+    state, answers = task.status.state, seen.route.answers
+    if not state.is_interrupted:
+        return False
+    if state is TaskState.AUTH_REQUIRED and seen.plan.waits_for_auth:
+        return False
+    if seen.moved_on:
+        return True
+    same = answers is not None and task.question_id == answers.question_id
+    return not same and not _asked_before(task, seen.ours.message_id)
+
+
+def _asked_before(task: Task, ours: str) -> bool:
+    """Whether the history shows the question of a task before our own message."""
+    question = task.status.message
+    ids = [message.message_id for message in task.history]
+    if question is None or not question.message_id or ours not in ids:
+        return False
+    return question.message_id in ids[: ids.index(ours)]

@@ -1,0 +1,147 @@
+"""From what a caller asks for to the plan of a delegation: its ids, its ways, its handle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from a2a_delegate.errors import UsageError
+from a2a_delegate.lifecycle.operations import SendMessage
+from a2a_delegate.lifecycle.plan import Mission, Plan, Question, Route
+from a2a_delegate.model.card import AgentInterface, Binding, ProtocolVersion
+from a2a_delegate.model.message import Message, Role, digest_of
+from a2a_delegate.outcome import DelegationHandle
+
+if TYPE_CHECKING:
+    from a2a_delegate.delegate import DelegateRequest
+    from a2a_delegate.peer.peer import Peer
+    from a2a_delegate.runtime.clock import Clock
+    from a2a_delegate.runtime.config import A2ADelegateConfig
+
+
+class Planner:
+    """Plans the delegations of one delegate, each at the moment that it is asked for.
+
+    `keeps_contexts` says of a delegation's peer whether a list by our own context proves anything.
+    """
+
+    def __init__(self, delegate_id: str, config: A2ADelegateConfig, clock: Clock) -> None:
+        self._delegate_id = delegate_id
+        self._config = config
+        self._timing = config.timing
+        self._clock = clock
+
+    def hand_over(
+        self,
+        asked: DelegateRequest,
+        peer: Peer,
+        *,
+        deadline: float | None,
+        keeps_contexts: bool,
+        older: AgentInterface | None = None,
+    ) -> Plan:
+        """Plan to send a message with a fresh id; `older` is the interface to fall back to."""
+        message_id = self._clock.new_id()
+        fallback = None
+        if older is not None and older.version != peer.version:
+            fallback = self._route(asked, message_id, older)
+        route = self._route(
+            asked,
+            message_id,
+            peer.interface,
+            looks_up=peer.can_look_up,
+            keeps_contexts=keeps_contexts,
+        )
+        return self._plan(route, Mission.HAND_OVER, deadline, fallback)
+
+    def take_up(
+        self,
+        handle: DelegationHandle,
+        peer: Peer,
+        *,
+        deadline: float | None,
+        keeps_contexts: bool,
+        wait: bool = True,
+    ) -> Plan:
+        """Plan to take up what a handle stands for, or (without `wait`) to look at it once."""
+        sent = Message(handle.message_id, Role.USER, (), context_id=handle.context_id)
+        route = Route(
+            handle,
+            SendMessage(sent),
+            looks_up=peer.can_look_up,
+            by_context=keeps_contexts and handle.context_id is not None,
+        )
+        return self._plan(route, Mission.TAKE_UP if wait else Mission.LOOK, deadline)
+
+    def _plan(
+        self, route: Route, mission: Mission, deadline: float | None, fallback: Route | None = None
+    ) -> Plan:
+        return Plan(
+            delegate_id=self._delegate_id,
+            route=route,
+            timing=self._timing,
+            deadline=deadline,
+            fallback=fallback,
+            mission=mission,
+            waits_for_auth=self._config.auth_required == "wait",
+        )
+
+    def _route(
+        self,
+        asked: DelegateRequest,
+        message_id: str,
+        interface: AgentInterface,
+        *,
+        looks_up: bool = False,
+        keeps_contexts: bool = False,
+    ) -> Route:
+        """Say how the message goes by one interface; ids of ours go where they can be listed."""
+        goes_on, context_id = asked.continues, asked.context_id
+        if goes_on is not None:
+            context_id = goes_on.context_id
+        lists = interface.version is ProtocolVersion.V1_0
+        own_context = lists and context_id is None and self._config.client_context_ids
+        own_context = own_context and goes_on is None
+        message = Message(
+            message_id,
+            Role.USER,
+            asked.message_parts,
+            context_id=self._clock.new_id() if own_context else context_id,
+            task_id=None if goes_on is None else goes_on.task_id,
+            metadata=asked.metadata,
+        )
+        intent = DelegationHandle(
+            delegate_id=self._delegate_id,
+            endpoint=interface.url,
+            version=interface.version.value,
+            binding=interface.binding.value,
+            message_id=message_id,
+            body_digest=digest_of(message),
+            sent_at=self._clock.utc(),
+            context_id=message.context_id,
+            tenant=interface.tenant,
+            principal=asked.principal,
+        )
+        answers = None
+        if goes_on is not None and goes_on.task_id is not None:
+            answers = Question(goes_on.task_id, goes_on.question_id)
+        return Route(
+            intent,
+            SendMessage(message, asked.accepted_output_modes),
+            looks_up=looks_up,
+            by_context=lists and keeps_contexts and message.context_id is not None,
+            own_context=own_context,
+            answers=answers,
+        )
+
+
+def interface_of(handle: DelegationHandle) -> AgentInterface:
+    """Return the interface that a handle was made at. Raises UsageError for one that is none."""
+    try:
+        return AgentInterface(
+            handle.endpoint,
+            Binding(handle.binding),
+            ProtocolVersion(handle.version),
+            handle.tenant,
+        )
+    except ValueError as problem:
+        raise UsageError(f"the handle names no interface of A2A: {problem}") from None
