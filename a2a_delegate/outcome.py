@@ -135,7 +135,7 @@ class DelegationHandle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Outcome:
-    """The fields in common."""
+    """The fields in common, and how an outcome shows itself."""
 
     delegate_id: str
     effect: Effect
@@ -154,8 +154,12 @@ class _Outcome:
         """Tell the verdict, what it rests on, and one line for each request, in UTC."""
         return "\n".join(_explanation(self))
 
+    def __repr__(self) -> str:
+        """Name the outcome, its effect and its ids: one bounded line without content."""
+        return f"<{' '.join(_names(self))}>"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Completed(_Outcome):
     """The peer says that it is done.
 
@@ -202,7 +206,7 @@ class Completed(_Outcome):
         return f"completed with {len(self.data)} values and no text"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Failed(_Outcome):
     """The peer says that it failed, or answered with an error, or was never reached."""
 
@@ -218,7 +222,7 @@ class Failed(_Outcome):
         return f"failed: {self.error}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Rejected(_Outcome):
     """The peer refused, before beginning where `effect` says not-started."""
 
@@ -234,7 +238,7 @@ class Rejected(_Outcome):
         return f"rejected: {self.error}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Cancelled(_Outcome):
     """The caller, a sibling or the peer stopped it; `reason` is the caller's own object."""
 
@@ -253,7 +257,7 @@ class Cancelled(_Outcome):
         return f"cancelled by the {self.by}{why}; cancel at the peer: {self.receipt}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TimedOut(_Outcome):
     """The deadline passed with the task known and not ended.
 
@@ -276,7 +280,7 @@ class TimedOut(_Outcome):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class InputRequired(_Outcome):
     """The peer asks `question` and waits for the answer."""
 
@@ -292,7 +296,7 @@ class InputRequired(_Outcome):
         return f"the peer asks: {shown(self.question)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AuthRequired(_Outcome):
     """The peer needs credentials, which never go into a message; `question` says which."""
 
@@ -308,7 +312,7 @@ class AuthRequired(_Outcome):
         return f"the peer needs credentials: {shown(self.question)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Running(_Outcome):
     """The task goes on; only a look without waiting ends so."""
 
@@ -324,7 +328,7 @@ class Running(_Outcome):
         return f"the task goes on: {shown(self.last_state, 80)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Unknown(_Outcome):
     """It was sent, and no answer can be had: it may have run.
 
@@ -396,6 +400,27 @@ def _candidates(data: tuple[JSON, ...], output: str | None) -> Iterator[JSON]:
             yield json.loads(_unfenced(output))
         except (ValueError, RecursionError):
             return
+
+
+_ID = 80
+"""Characters of an id that a `repr` shows: peers may choose longer ones than anybody can read."""
+
+
+def _names(result: _Outcome) -> Iterator[str]:
+    yield type(result).__name__
+    yield f"effect={result.effect}"
+    if isinstance(result, Failed | Rejected):
+        yield f"error={type(result.error).__name__}"
+    if isinstance(result, Unknown):
+        yield f"cause={type(result.cause).__name__}"
+    handle = result.handle
+    ids: dict[str, str | None] = {"delegate": result.delegate_id}
+    if handle is not None:
+        ids |= {"message": handle.message_id, "task": handle.task_id, "context": handle.context_id}
+    yield from [f"{name}={shown(one, _ID)!r}" for name, one in ids.items() if one is not None]
+    yield f"attempts={len(result.attempts)}"
+    if result.late:
+        yield "late"
 
 
 def _proof(result: _Outcome) -> str:

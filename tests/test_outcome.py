@@ -7,7 +7,7 @@ import pickle
 import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any
+from typing import Any, get_args
 
 import pydantic
 import pytest
@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from a2a_delegate import (
+    Artifact,
     Attempt,
     AttemptOutcome,
     AuthRequired,
@@ -320,3 +321,61 @@ def test_an_outcome_that_is_late_says_so() -> None:
 def test_a_handle_and_an_answer_are_pickled() -> None:
     for value in (HANDLE, completed(ROME, output="Rome")):
         assert pickle.loads(pickle.dumps(value)) == value  # noqa: S301 - our own bytes
+
+
+# -- what a debugger and a log show ----------------------------------------------------------------
+
+
+@pytest.mark.spec("RUN-9")
+def test_a_repr_names_the_outcome_its_effect_and_its_ids() -> None:
+    known = replace(HANDLE, task_id="t-1", context_id="c-1")
+    result = Completed(delegate_id="research", effect=Effect.RAN, handle=known, late=True)
+    assert repr(result) == (
+        "<Completed effect=ran delegate='research' message='m-1' task='t-1' context='c-1' "
+        "attempts=0 late>"
+    )
+    lost = Unknown(
+        delegate_id="research",
+        effect=Effect.MAY_HAVE_RUN,
+        handle=HANDLE,
+        cause=LostReplyError(method="send", phase="read"),
+    )
+    assert repr(lost) == (
+        "<Unknown effect=may-have-run cause=LostReplyError delegate='research' message='m-1' "
+        "attempts=0>"
+    )
+
+
+@pytest.mark.spec("RUN-9")
+def test_a_repr_is_one_bounded_line_without_content() -> None:
+    secret = "hunter2 " * 100
+    words = Message("m", Role.AGENT, (TextPart(secret),))
+    attempt = Attempt(1, "send", SENT, 0.1, 200, AttemptOutcome.ANSWERED, True, "1.0")  # noqa: FBT003
+    common: dict[str, Any] = {
+        "delegate_id": "research",
+        "effect": Effect.RAN,
+        "handle": replace(HANDLE, task_id="t\n" * 100_000, context_id="\ud800\x1b[2J"),
+        "attempts": (attempt,) * 1_000,
+        "artifacts": (Artifact("a", (TextPart(secret),)),),
+        "message": words,
+    }
+    error = TaskFailedError(task_id="t", state="failed", text=secret)
+    results: list[DelegateResult] = [
+        Completed(output=secret, data=(secret,), **common),
+        Failed(error=error, **common),
+        Rejected(error=error, **common),
+        Cancelled(by="caller", reason=secret, **common),
+        TimedOut(last_state=secret, receipt=CancelReceipt.REFUSED, **common),
+        InputRequired(question=words, **common),
+        AuthRequired(question=words, **common),
+        Running(last_state=secret, **common),
+        Unknown(cause=error, evidence=secret.encode(), **common),
+    ]
+    assert {type(one) for one in results} == set(get_args(DelegateResult))
+    for result in results:
+        told = repr(result)
+        assert told.startswith(f"<{type(result).__name__} effect=ran ")
+        assert "attempts=1000" in told
+        assert "hunter2" not in told
+        assert len(told) < 500
+        assert told.isprintable()

@@ -19,14 +19,20 @@ if TYPE_CHECKING:
 
 if not TYPE_CHECKING:
 
-    def dataclass(*, frozen: bool, slots: bool, kw_only: bool = False) -> Callable[[type], type]:
+    def dataclass(
+        *,
+        frozen: bool,
+        slots: bool,
+        kw_only: bool = False,
+        repr: bool = True,  # noqa: A002 - the word of the standard library
+    ) -> Callable[[type], type]:
         """Make a frozen, slotted dataclass; both words must be said, for whoever reads them."""
         if not (frozen and slots):
             raise TypeError("this makes frozen, slotted dataclasses only")
-        return lambda cls: _made(cls, kw_only=kw_only)
+        return lambda cls: _made(cls, kw_only=kw_only, repr=repr)
 
 
-def _made(cls: type, *, kw_only: bool) -> type:
+def _made(cls: type, *, kw_only: bool, repr: bool) -> type:  # noqa: A002 - as above
     bare = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True, kw_only=kw_only)
     made: type = bare(cls)
     fields = dataclasses.fields(made)
@@ -35,6 +41,8 @@ def _made(cls: type, *, kw_only: bool) -> type:
         "__compared__": tuple([field.name for field in fields if field.compare]),
         "__init__": _constructor(made, fields),
     }
+    if not repr:
+        del given["__repr__"]
     for name, value in given.items():
         if name not in vars(cls):
             setattr(made, name, value)

@@ -95,7 +95,7 @@ def expected(result: DelegateResult, *kinds: type[T]) -> T:
     __tracebackhide__ = True
     if not isinstance(result, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
-        pytest.fail(f"the outcome is no {names}, but:\n{result!r}")
+        pytest.fail(f"the outcome is no {names}, but:\n{result.explain()}")
     return result
 
 

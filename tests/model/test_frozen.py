@@ -67,7 +67,14 @@ def family(make: Decorator) -> dict[str, Any]:
         def __repr__(self) -> str:
             return f"<{len(self.items)} items>"
 
-    return {kind.__name__: kind for kind in (Empty, Plain, Base, Derived, Checked)}
+    @make(frozen=True, slots=True, repr=False)
+    class Inherits(Checked):
+        """Shows itself as its base does."""
+
+        more: int = 0
+
+    kinds = (Empty, Plain, Base, Derived, Checked, Inherits)
+    return {kind.__name__: kind for kind in kinds}
 
 
 def instances(kinds: dict[str, Any]) -> list[Any]:
@@ -83,6 +90,7 @@ def instances(kinds: dict[str, Any]) -> list[Any]:
         derived(late=True, error="e", who="a"),
         kinds["Checked"]([1, 2]),
         kinds["Checked"](()),
+        kinds["Inherits"]((), 1),
     ]
 
 
