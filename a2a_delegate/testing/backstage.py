@@ -73,11 +73,13 @@ class Arrival(Protocol):
 class Backstage:
     """What the requests of one peer share.
 
-    `path` is that of its endpoint; `card` writes the card for an endpoint's URL. `hanging` are the
+    `path` is that of its endpoint and `card_path` that of its card; `card` writes the card for an
+    endpoint's URL. `hanging` are the
     requests that wait to be released; of these, the `overtaking` also go on when a later one ends.
     """
 
     path: str
+    card_path: str
     card: Callable[[str], Json]
     script: Script
     reception: Reception

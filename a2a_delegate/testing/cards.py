@@ -11,12 +11,16 @@ if TYPE_CHECKING:
 
     from a2a_delegate.testing.face import Json
 
-CARD_PATH = "/.well-known/agent-card.json"
-"""Where a card of 0.3 and 1.0 stands, on the peer's origin."""
+
+def card_path(versions: Sequence[str]) -> str:
+    """Return where the card stands, on the peer's origin: that of 0.2 has a path of its own."""
+    return f"/.well-known/{'agent' if list(versions) == ['0.2'] else 'agent-card'}.json"
 
 
 def card(versions: Sequence[str], *, url: str, name: str, tenant: str | None) -> Json:
-    """Write the card: of 1.0, of 0.3, or both shapes in one as a2a-sdk 1.3 blends them."""
+    """Write the card: of one version, or of several in one as a2a-sdk 1.3 blends them."""
+    if list(versions) == ["0.2"]:
+        return _common(name) | _v0_2(url)
     if list(versions) == ["0.3"]:
         interface = {"transport": "JSONRPC", "url": url}
         return _common(name) | _v0_3(url, "0.3.0") | {"additionalInterfaces": [interface]}
@@ -24,6 +28,8 @@ def card(versions: Sequence[str], *, url: str, name: str, tenant: str | None) ->
     blended["supportedInterfaces"] = [_interface(version, url, tenant) for version in versions]
     if "0.3" in versions:
         blended |= _v0_3(url, "0.3")
+    if "0.2" in versions:
+        blended |= _v0_2(url)
     return blended
 
 
@@ -67,7 +73,11 @@ def _common(name: str) -> Json:
 
 def _interface(version: str, url: str, tenant: str | None) -> Json:
     interface: Json = {"url": url, "protocolBinding": "JSONRPC", "protocolVersion": version}
-    return interface if tenant is None or version == "0.3" else {**interface, "tenant": tenant}
+    return interface if tenant is None or version != "1.0" else {**interface, "tenant": tenant}
+
+
+def _v0_2(url: str) -> Json:
+    return {"url": url, "protocolVersion": "0.2.6"}
 
 
 def _v0_3(url: str, version: str) -> Json:

@@ -1,7 +1,8 @@
 """From the bytes of a JSON-RPC request to the call in it, in whichever version it was made.
 
-The version is that of the method's name, as in a2a-sdk: 1.0 and 0.3 share no name, so one URL can
-serve both. Any bytes are answered with an error object; nothing that a client sends raises more.
+The version is that of the method's name, as in a2a-sdk: 1.0 shares no name with those before it, so
+one URL can serve both. Any bytes are answered with an error object; nothing that a client sends
+raises more.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ from a2a_delegate.testing.behaviours import (
     layers,
     needs_port,
 )
-from a2a_delegate.testing.cards import CARD_PATH, etag, matches, to_bytes
+from a2a_delegate.testing.cards import etag, matches, to_bytes
 from a2a_delegate.testing.reception import Answer
 from a2a_delegate.testing.reply import Reply
 
@@ -109,7 +109,7 @@ class Exchange:
         self._arrival = arrival
         self._entry = entry
         self.behaviour: Behaviour = Honest()
-        self._is_card = arrival.path == CARD_PATH
+        self._is_card = arrival.path == backstage.card_path
         self._is_call = arrival.path == backstage.path and arrival.method == "POST"
 
     async def play(self) -> Played:

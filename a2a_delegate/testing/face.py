@@ -33,7 +33,8 @@ class Vocabulary:
 
     `methods` and `unsupported` are the names of what it knows: the operations of this peer, and
     what it does not offer, with the answer to that. `objections` are its errors for what cannot
-    be carried out.
+    be carried out. Where `cancels_the_ended`, a cancel makes of a task that has ended one that was
+    canceled; else it is refused.
     """
 
     version: str
@@ -41,6 +42,7 @@ class Vocabulary:
     unsupported: Mapping[str, tuple[Fault, str]]
     states: Mapping[WorkState, str]
     objections: Mapping[Objection, tuple[Fault, str]]
+    cancels_the_ended: bool = False
 
 
 class Face(Protocol):

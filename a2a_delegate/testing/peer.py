@@ -9,8 +9,9 @@ import httpx
 from a2a_delegate.errors import UsageError
 from a2a_delegate.testing.agent import Agent
 from a2a_delegate.testing.backstage import Backstage
-from a2a_delegate.testing.cards import card
+from a2a_delegate.testing.cards import card, card_path
 from a2a_delegate.testing.clock import PeerClock
+from a2a_delegate.testing.face_v0_2 import FaceV02
 from a2a_delegate.testing.face_v0_3 import FaceV03
 from a2a_delegate.testing.face_v1_0 import FaceV10
 from a2a_delegate.testing.reception import ContextRules, Reception
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from a2a_delegate.testing.behaviours import Behaviour, Operation
     from a2a_delegate.testing.face import Face, Json
 
-VERSIONS: Final = ("1.0", "0.3")
+VERSIONS: Final = ("1.0", "0.3", "0.2")
 """The versions that a scripted peer can speak."""
 
 
@@ -48,13 +49,15 @@ class ScriptedPeer:
 
     Options, beside the `url` of its endpoint and its `name`:
 
-    - `versions`: "1.0", "0.3" or both, in the order of the card; both share the one URL, as
-      a2a-sdk serves them.
+    - `versions`: "1.0", "0.3", "0.2", or 1.0 with one of the others, in the order of the card; two
+      share the one URL, as a2a-sdk serves them.
     - `recognises_repeats`: the same message id a second time gets the first one's task and runs
       nothing. No server known does; the default runs it twice.
     - `lists`: whether 1.0 lists tasks; when not, it answers -32004.
     - `keeps_context_ids`: whether the context id of a client's new message is kept; when not,
       another takes its place. `refuses_context_ids` refuses such a message (-32602) instead.
+    - `always_blocks`: whether a send is answered only when its work has settled, even one that asks
+      for an immediate return, as a2a-sdk 0.2 and CrewAI do it.
     - `tenant`: stands in the card, and then every request of 1.0 has to name it.
     - `wall_clock`: what the peer takes for the time of day when it stamps a state.
 
@@ -71,6 +74,7 @@ class ScriptedPeer:
         lists: bool = True,
         keeps_context_ids: bool = True,
         refuses_context_ids: bool = False,
+        always_blocks: bool = False,
         tenant: str | None = None,
         wall_clock: Callable[[], datetime] | None = None,
     ) -> None:
@@ -84,16 +88,18 @@ class ScriptedPeer:
         faces: dict[str, Face] = {
             "1.0": FaceV10(clock, tenant=tenant, lists=lists),
             "0.3": FaceV03(clock, alone=len(self.versions) == 1),
+            "0.2": FaceV02(clock),
         }
-        # Where both are spoken, the envelope is read by 1.0's, as in a2a-sdk 1.3.
+        # Where two are spoken, the envelope is read by 1.0's, as in a2a-sdk 1.3.
         spoken = [faces[version] for version in VERSIONS if version in self.versions]
         contexts = ContextRules(keeps=keeps_context_ids, refuses=refuses_context_ids)
         self._script = Script()
         self._backstage = Backstage(
             path=self._url.path,
+            card_path=card_path(self.versions),
             card=self._card_at,
             script=self._script,
-            reception=Reception(spoken, agent, clock, contexts),
+            reception=Reception(spoken, agent, clock, contexts, always_blocks=always_blocks),
             agent=agent,
             clock=clock,
         )
@@ -138,7 +144,10 @@ class ScriptedPeer:
         return httpx.AsyncClient(transport=self.transport(), **options)
 
     def card(self) -> Json:
-        """Return the card that is served at `/.well-known/agent-card.json`, as a fresh value."""
+        """Return the card that is served at `/.well-known/agent-card.json`, as a fresh value.
+
+        One that speaks 0.2 alone has it at `/.well-known/agent.json`, and only there.
+        """
         return self._card_at(self.url)
 
     def _card_at(self, url: str) -> Json:
@@ -170,6 +179,8 @@ def _checked_versions(versions: Sequence[str]) -> tuple[str, ...]:
     named = tuple(versions)
     if not named or len(set(named)) != len(named) or not set(named) <= set(VERSIONS):
         raise UsageError(f"versions are some of {', '.join(VERSIONS)}, not {versions!r}")
+    if {"0.2", "0.3"} <= set(named):
+        raise UsageError("0.2 and 0.3 have the same methods, so no peer can speak both on one URL")
     return named
 
 

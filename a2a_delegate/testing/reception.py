@@ -46,12 +46,19 @@ class Reception:
     """Reads requests, in all versions of the peer, and lets the agent act on them."""
 
     def __init__(
-        self, faces: Sequence[Face], agent: Agent, clock: PeerClock, contexts: ContextRules
+        self,
+        faces: Sequence[Face],
+        agent: Agent,
+        clock: PeerClock,
+        contexts: ContextRules,
+        *,
+        always_blocks: bool,
     ) -> None:
         self._faces = faces
         self._agent = agent
         self._clock = clock
         self._contexts = contexts
+        self._always_blocks = always_blocks
 
     def identify(self, body: bytes) -> tuple[Operation | None, str | None]:
         """Say which operation a body asks for, and in which version; nothing is done."""
@@ -92,8 +99,8 @@ class Reception:
 
     def _carry_out(self, call: Call, version_header: str, manner: Behaviour) -> Answer:
         face = call.face
-        # Every method of 0.3 requires an id (a2a-sdk 0.3); 1.0 carries out a notification too.
-        if face.words.version == "0.3" and call.request_id is None:
+        # 0.2 and 0.3 require an id of every method (a2a-sdk); 1.0 carries out a notification too.
+        if face.words.version != "1.0" and call.request_id is None:
             raise RefusedError(Fault.INVALID_PARAMS, "", field="id", problem="Field required")
         face.check_header(version_header)
         if not isinstance(call.params, dict):
@@ -132,7 +139,7 @@ class Reception:
             return face.reply(call.request_id, face.sent(view, sent.history_length))
 
         view = task.view(now)
-        if sent.immediate:
+        if sent.immediate and not self._always_blocks:
             return _fixed(write(view if view.state.is_settled or not is_new else task.opening()))
         return Answer(lambda: write(task.view(self._clock.now())), blocks_on=task)
 
@@ -191,7 +198,9 @@ class Reception:
         view = task.view(now)
         if isinstance(manner, LyingCancel):
             view = replace(view, state=WorkState.CANCELED, since=now, message=None)
-        elif isinstance(manner, RefusedCancel) or view.state.is_terminal:
+        elif isinstance(manner, RefusedCancel) or (
+            view.state.is_terminal and not face.words.cancels_the_ended
+        ):
             raise _objection(face, Objection.NOT_CANCELABLE, view)
         elif not isinstance(manner, IgnoredCancel):
             self._agent.cancel(task, now)

@@ -31,6 +31,7 @@ METHODS = {
         "cancel": "tasks/cancel",
     },
 }
+METHODS["0.2"] = METHODS["0.3"]
 Reply = dict[str, Any]
 
 
@@ -64,7 +65,7 @@ class Speaker:
         """Call one operation and return the HTTP response."""
         method = METHODS[self.version].get(operation, operation)
         body = {"jsonrpc": "2.0", "id": f"call-{next(self.numbers)}", "method": method}
-        headers = {"A2A-Version": self.version}
+        headers = {} if self.version == "0.2" else {"A2A-Version": self.version}
         return await self.client.post(
             self.peer.url, json={**body, "params": params}, headers=headers, **options
         )

@@ -43,7 +43,8 @@ SCENARIOS = [
     "22-malformed",
     "23-list",
 ]
-PEERS = {"a2a-sdk-1.3": ("1.0",), "a2a-sdk-0.3": ("0.3",)}
+OF_0_2 = "a2a-sdk-0.2"
+PEERS = {"a2a-sdk-1.3": ("1.0",), "a2a-sdk-0.3": ("0.3",), OF_0_2: ("0.2",)}
 BOTH = ("1.0", "0.3")
 CASES = [
     *((peer, versions, name) for peer, versions in PEERS.items() for name in SCENARIOS),
@@ -136,7 +137,7 @@ def exchanges(peer: str, name: str) -> list[dict[str, dict[str, object]]]:
 async def test_a_recorded_request_gets_a_reply_of_the_recorded_shape(
     recorded_of: str, versions: tuple[str, ...], name: str
 ) -> None:
-    peer = ScriptedPeer(versions)
+    peer = ScriptedPeer(versions, always_blocks=recorded_of == OF_0_2)
     known: dict[str, str] = {}
     async with peer.client(timeout=None) as client:
         if name == "23-list":
@@ -187,10 +188,14 @@ async def fill(peer: ScriptedPeer) -> None:
 @pytest.mark.parametrize("peer_name", [*PEERS, "a2a-sdk-1.3-compat-as-1.0"])
 async def test_the_card_has_the_fields_of_the_recorded_one(peer_name: str) -> None:
     peer = ScriptedPeer(PEERS.get(peer_name, BOTH))
-    recorded_reply = exchanges(peer_name, "01-card")[0]["response"]
+    path = "/.well-known/agent.json" if peer_name == OF_0_2 else "/.well-known/agent-card.json"
+    asked = exchanges(peer_name, "01-card")
+    recorded_reply = next(one for one in asked if str(one["request"]["url"]).endswith(path))[
+        "response"
+    ]
     recorded = json.loads(str(recorded_reply["body"]))
     async with peer.client() as client:
-        reply = await client.get("https://peer.example/.well-known/agent-card.json")
+        reply = await client.get(f"https://peer.example{path}")
     for card in (recorded, reply.json()):
         for interfaces in ("supportedInterfaces", "additionalInterfaces"):
             # The recorded servers speak more bindings than the scripted peer.

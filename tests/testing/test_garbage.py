@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.anyio, pytest.mark.virtual_time]
 
-VERSIONS = [("1.0",), ("0.3",), ("1.0", "0.3")]
+VERSIONS = [("1.0",), ("0.3",), ("0.2",), ("1.0", "0.3"), ("1.0", "0.2")]
 HEADERS = {"A2A-Version": "1.0"}
 JSON_RPC = {-32700, -32600, -32601, -32602}
 
@@ -56,12 +56,16 @@ async def test_what_is_no_request_gets_the_error_of_json_rpc(
     async with peer.client() as client:
         reply = await client.post(peer.url, content=body, headers=HEADERS)
     assert reply.status_code == 200
-    assert reply.json()["error"]["code"] == code
+    # What is no request of its own is an invalid one to a server of 0.2, and under no id.
+    is_0_2 = versions == ("0.2",)
+    assert reply.json()["error"]["code"] == (-32600 if is_0_2 and code == -32601 else code)
     assert reply.json()["jsonrpc"] == "2.0"
     # A server of 0.3 leaves out an id that it cannot name; one of 1.0 says null.
-    names_it = body.startswith(b'{"jsonrpc"') and b'"id":1' in body and b"1.5" not in body
+    names_it = (
+        not is_0_2 and body.startswith(b'{"jsonrpc"') and b'"id":1' in body and b"1.5" not in body
+    )
     assert reply.json().get("id") == (1 if names_it else None)
-    assert ("id" in reply.json()) == (versions != ("0.3",) or names_it)
+    assert ("id" in reply.json()) == ("1.0" in versions or names_it)
 
 
 GOOD: dict[str, Reply] = {
@@ -73,6 +77,7 @@ GOOD: dict[str, Reply] = {
         "parts": [{"kind": "text", "text": "task"}],
     },
 }
+GOOD["0.2"] = GOOD["0.3"]
 NO_PARAMS: list[object] = [[], "x", 7, None, {}]
 BAD_FIELDS: list[Reply] = [
     {"messageId": None},
@@ -115,10 +120,12 @@ BAD_PARTS: dict[str, list[Reply]] = {
         {"kind": "smell"},
     ],
 }
+BAD_PARTS["0.2"] = BAD_PARTS["0.3"]
 BAD_CONFIGURATIONS: dict[str, list[object]] = {
     "1.0": ["x", [1], {"historyLength": "1"}, {"historyLength": -1}, {"returnImmediately": 1}],
     "0.3": ["x", [1], {"historyLength": "1"}, {"historyLength": True}, {"blocking": "no"}],
 }
+BAD_CONFIGURATIONS["0.2"] = BAD_CONFIGURATIONS["0.3"]
 BAD_IDS: list[object] = [None, [], {}, {"id": None}, {"id": ""}, {"id": 7}]
 
 
@@ -143,10 +150,11 @@ def bad_params() -> Iterator[tuple[str, str, object]]:
 async def test_parameters_of_another_shape_are_refused_before_anything_runs(
     version: str, operation: str, params: object, *, dual: bool
 ) -> None:
-    peer = ScriptedPeer(("1.0", "0.3") if dual else (version,))
+    beside = version if version != "1.0" else "0.3"
+    peer = ScriptedPeer(("1.0", beside) if dual else (version,))
     async with peer.client() as client:
         reply = await Speaker(peer, client, version).post(operation, params)
-    assert reply.json()["error"]["code"] == -32602
+    assert reply.json()["error"]["code"] == (-32600 if version == "0.2" else -32602)
     assert dict(peer.truth.runs) == {}
     assert peer.truth.tasks == ()
 
@@ -159,8 +167,8 @@ async def test_fields_that_nobody_knows_do_no_harm() -> None:
     assert "result" in reply
 
 
-async def test_a_notification_runs_in_1_0_and_is_refused_in_0_3() -> None:
-    for version, runs in [("1.0", 1), ("0.3", 0)]:
+async def test_a_notification_runs_in_1_0_and_is_refused_before_it() -> None:
+    for version, runs in [("1.0", 1), ("0.3", 0), ("0.2", 0)]:
         peer = ScriptedPeer((version,))
         async with peer.client() as client:
             call = {"jsonrpc": "2.0", "method": METHODS[version]["send"]}

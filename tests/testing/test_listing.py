@@ -176,14 +176,24 @@ async def test_a_peer_may_refuse_to_list() -> None:
         assert (await Speaker(peer, client).list())["code"] == -32004
 
 
-@pytest.mark.parametrize("versions", [("0.3",), ("1.0", "0.3")])
-async def test_0_3_knows_no_list(versions: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("versions", "version", "code"),
+    [
+        (("0.3",), "0.3", -32601),
+        (("1.0", "0.3"), "0.3", -32601),
+        (("0.2",), "0.2", -32600),
+        (("1.0", "0.2"), "0.2", -32600),
+    ],
+)
+async def test_before_1_0_no_list_is_known(
+    versions: tuple[str, ...], version: str, code: int
+) -> None:
     peer = ScriptedPeer(versions)
     peer.script(Operation.LIST, RpcError(-1))
     async with peer.client() as client:
-        speaker = Speaker(peer, client, "0.3")
+        speaker = Speaker(peer, client, version)
         assert (await speaker.list())["code"] == -1
-        assert (await speaker.list())["code"] == -32601
+        assert (await speaker.list())["code"] == code
 
 
 async def test_what_was_begun_in_0_3_is_listed_in_1_0() -> None:

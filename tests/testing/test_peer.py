@@ -25,7 +25,7 @@ from a2a_delegate.testing import (
     ScriptedPeer,
     WorkState,
 )
-from tests.testing.speaking import Reply, Speaker
+from tests.testing.speaking import METHODS, Reply, Speaker
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -85,10 +85,38 @@ def test_a_card_of_0_3_is_of_0_3_only() -> None:
     assert "supportedInterfaces" not in card
 
 
-@pytest.mark.parametrize("versions", [(), ("0.2",), ("1.0", "1.0"), "1.0", ("1.0", "2.0")])
+async def test_a_card_of_0_2_stands_at_the_old_path_and_only_there() -> None:
+    peer = ScriptedPeer(("0.2",))
+    async with peer.client() as client:
+        assert (await client.get(CARD_URL)).status_code == 404
+        card = (await client.get("https://peer.example/.well-known/agent.json")).json()
+    assert card == peer.card()
+    assert (card["url"], card["protocolVersion"]) == ("https://peer.example/rpc", "0.2.6")
+    assert {
+        "preferredTransport",
+        "additionalInterfaces",
+        "supportedInterfaces",
+    } & card.keys() == set()
+    asked = [request.operation for request in peer.truth.requests]
+    assert asked == [None, Operation.CARD]
+
+
+def test_a_card_of_0_2_beside_1_0_lists_both() -> None:
+    card = ScriptedPeer(("0.2", "1.0"), tenant="t").card()
+    versions = [one["protocolVersion"] for one in card["supportedInterfaces"]]  # type: ignore[attr-defined]
+    assert versions == ["0.2", "1.0"]
+    assert card["protocolVersion"] == "0.2.6"
+
+
+@pytest.mark.parametrize("versions", [(), ("0.1",), ("1.0", "1.0"), "1.0", ("1.0", "2.0")])
 def test_versions_that_no_peer_speaks_are_refused(versions: tuple[str, ...]) -> None:
-    with pytest.raises(UsageError, match=r"versions are some of 1\.0, 0\.3"):
+    with pytest.raises(UsageError, match=r"versions are some of 1\.0, 0\.3, 0\.2"):
         ScriptedPeer(versions)
+
+
+def test_two_versions_with_the_same_methods_do_not_share_a_url() -> None:
+    with pytest.raises(UsageError, match=r"0\.2 and 0\.3 have the same methods"):
+        ScriptedPeer(("0.3", "0.2"))
 
 
 @pytest.mark.parametrize(
@@ -122,6 +150,14 @@ def test_an_address_that_leads_nowhere_is_refused(url: str) -> None:
         (("0.3",), "0.3", "banana", None),
         (("0.3",), "1.0", "1.0", -32601),
         (("0.3",), "1.0", None, -32601),
+        (("0.2",), "0.2", None, None),
+        (("0.2",), "0.2", "0.3", None),
+        (("0.2",), "0.2", "banana", None),
+        (("0.2",), "1.0", "1.0", -32600),
+        (("0.2",), "1.0", None, -32600),
+        (("1.0", "0.2"), "0.2", None, None),
+        (("1.0", "0.2"), "1.0", "1.0", None),
+        (("1.0", "0.2"), "1.0", None, -32009),
         (BOTH, "1.0", "1.0", None),
         (BOTH, "1.0", None, -32009),
         (BOTH, "1.0", "0.3", -32009),
@@ -139,7 +175,7 @@ async def test_versions_are_told_apart_as_a2a_sdk_does(
     peer = ScriptedPeer(versions)
     async with peer.client() as client:
         speaker = Speaker(peer, client, method)
-        name = {"1.0": "SendMessage", "0.3": "message/send"}[method]
+        name = METHODS[method]["send"]
         call = {"jsonrpc": "2.0", "id": 1, "method": name}
         body = {**call, "params": {"message": speaker.message("task", "m")}}
         headers = {} if header is None else {"A2A-Version": header}
@@ -166,6 +202,10 @@ async def test_versions_are_told_apart_as_a2a_sdk_does(
         ("0.3", "tasks/pushNotificationConfig/set", -32003),
         ("0.3", "agent/getAuthenticatedExtendedCard", -32603),
         ("0.3", "tasks/teleport", -32601),
+        ("0.2", "message/stream", -32004),
+        ("0.2", "tasks/pushNotificationConfig/set", -32003),
+        ("0.2", "agent/getAuthenticatedExtendedCard", -32600),
+        ("0.2", "tasks/teleport", -32600),
     ],
 )
 async def test_what_the_card_does_not_offer_is_refused(
