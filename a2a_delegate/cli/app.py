@@ -10,9 +10,11 @@ import typer
 
 from a2a_delegate.cli import help_texts
 from a2a_delegate.cli.commands import Call, Work, send_request, show_card
+from a2a_delegate.cli.wrong_usage import Commands
 
 app = typer.Typer(
     name="a2a-delegate",
+    cls=Commands,
     help=help_texts.ABOUT,
     epilog=help_texts.EXIT_STATUSES,
     add_completion=False,

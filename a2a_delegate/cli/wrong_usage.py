@@ -1,0 +1,59 @@
+"""Words that the parser refuses, told as an object where `--json` is among them."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, cast
+
+import typer
+from typer.core import TyperGroup
+
+from a2a_delegate.cli.card_view import Looked, card_object
+from a2a_delegate.cli.delegating import Refused
+from a2a_delegate.cli.outcome_json import outcome_object, spell
+from a2a_delegate.cli.report import report_lost
+from a2a_delegate.cli.terminal import Screen, write_answer
+from a2a_delegate.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from a2a_delegate.model.json_value import JSON
+
+# Of all that typer raises for wrong words only this one has a public name; the rest are its kin.
+_WRONG_USAGE = cast("type[typer.BadParameter]", typer.BadParameter.__base__)
+
+
+class Commands(TyperGroup):
+    """All commands; what their parser refuses is told as JSON where that was asked for."""
+
+    def main(  # type: ignore[override]  # the other options are handed on as they come
+        self, args: Sequence[str] | None = None, **options: Any
+    ) -> Any:
+        """Parse the words and run the command that they name; exit with its status."""
+        words = sys.argv[1:] if args is None else list(args)
+        if not _asks_for_json(words):
+            return super().main(args, **options)
+        try:
+            status = super().main(args, **{**options, "standalone_mode": False})
+        except _WRONG_USAGE as wrong:
+            lost = write_answer(spell(_refusal(wrong, words)))
+            if lost is not None:
+                report_lost(lost, Screen())
+            status = wrong.exit_code
+        sys.exit(status)
+
+
+def _asks_for_json(words: Sequence[str]) -> bool:
+    """Whether the option stands anywhere in words that cannot be parsed to find out."""
+    return "--json" in (words[: words.index("--")] if "--" in words else words)
+
+
+def _refusal(wrong: typer.BadParameter, words: Sequence[str]) -> dict[str, JSON]:
+    """Return what the command prints that would have refused these words itself."""
+    error = UsageError(wrong.format_message())
+    # Not every refusal says where it was parsed; no option before the command takes a value.
+    command = next((word for word in words if not word.startswith("-")), "")
+    if command == "card":
+        return card_object(Looked("", error=error))
+    return outcome_object(Refused(error).result, hide=str)
