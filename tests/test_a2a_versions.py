@@ -8,6 +8,8 @@ import anyio
 import pytest
 
 from a2a_delegate import (
+    A2ADelegate,
+    CancelToken,
     Completed,
     ContextSubstituted,
     DelegateRequest,
@@ -17,14 +19,17 @@ from a2a_delegate import (
     Recovered,
     Rejected,
     Unknown,
+    fetch_agent_card,
 )
 from a2a_delegate.testing import (
     DropAfterAccepting,
     Operation,
+    Respond,
+    Rewrite,
     RpcError,
     ScriptedPeer,
 )
-from tests.runtime.staging import Notes, delegate_to, requests_of
+from tests.runtime.staging import Notes, delegate_over, delegate_to, requests_of
 
 if TYPE_CHECKING:
     from a2a_delegate import DelegateResult
@@ -66,6 +71,8 @@ async def test_a_message_has_a_fresh_id_and_a_fresh_context_each_time() -> None:
         (("0.3",), True, None, None),
         (("0.3",), True, "theirs", "theirs"),
         (("0.3", "1.0"), True, None, None),
+        (("0.2",), True, None, None),
+        (("0.2",), True, "theirs", "theirs"),
     ],
 )
 async def test_a_context_id_of_ours_goes_where_tasks_are_listed_by_it(
@@ -234,3 +241,121 @@ async def test_a_downgrade_in_one_delegation_leaves_another_that_goes_on() -> No
     assert [result.status for result in results] == ["completed", "completed"]
     gets = requests_of(peer, Operation.GET)
     assert {one.version for one in gets} == {"1.0"}
+
+
+# -- 0.2, and what came before it ------------------------------------------------------------------
+
+
+@pytest.mark.spec("CARD-1", "WIRE-14", "METH-9")
+async def test_an_agent_of_0_2_is_found_at_the_old_path_and_spoken_to_in_its_words() -> None:
+    peer = ScriptedPeer(("0.2",))
+    async with peer.client() as client:
+        card = await fetch_agent_card("https://peer.example", client=client)
+        async with A2ADelegate("peer", card, client=client) as delegate:
+            result = await delegate.dispatch("slow 2")
+    assert isinstance(result, Completed)
+    assert result.output == "result of slow 2"
+    assert result.handle is not None
+    assert result.handle.version == "0.2"
+    (send,) = requests_of(peer, Operation.SEND)
+    assert "a2a-version" not in send.headers
+    assert message_of(peer)["kind"] == "message"
+    assert send.body["params"]["configuration"] == {  # type: ignore[index]
+        "blocking": False,
+        "acceptedOutputModes": [],
+    }
+
+
+@pytest.mark.spec("METH-5")
+async def test_a_send_that_0_2_holds_against_our_wish_is_waited_for_and_no_longer() -> None:
+    peer = ScriptedPeer(("0.2",), always_blocks=True)
+    async with delegate_to(peer) as delegate:
+        done = await delegate.dispatch("slow 20")
+        start = anyio.current_time()
+        late = await delegate.dispatch(DelegateRequest("slow 20", timeout=5))
+    assert isinstance(done, Completed)
+    assert requests_of(peer, Operation.GET) == []
+    assert isinstance(late, Unknown)
+    assert late.effect is Effect.MAY_HAVE_RUN
+    assert 5 <= anyio.current_time() - start <= 6
+
+
+@pytest.mark.spec("IDEM-1", "IDEM-7")
+async def test_a_lost_reply_of_0_2_is_unknown_at_once_and_no_list_is_asked_for() -> None:
+    peer = ScriptedPeer(("0.2",))
+    peer.script(Operation.SEND, DropAfterAccepting())
+    async with delegate_to(peer) as delegate:
+        result = await delegate.dispatch("work")
+    assert isinstance(result, Unknown)
+    assert [one.operation for one in peer.truth.requests] == [Operation.SEND]
+    assert list(peer.truth.runs.values()) == [1]
+
+
+@pytest.mark.spec("GATE-5", "IDEM-7")
+async def test_a_lost_reply_of_0_2_is_looked_for_where_the_card_offers_1_0_as_well() -> None:
+    peer = ScriptedPeer(("0.2", "1.0"))
+    peer.script(Operation.SEND, DropAfterAccepting())
+    async with delegate_to(peer) as delegate:
+        result = await delegate.dispatch("work")
+    assert isinstance(result, Completed)
+    spoken = [(one.operation, one.version) for one in peer.truth.requests]
+    assert spoken == [(Operation.SEND, "0.2"), (Operation.LIST, "1.0"), (Operation.GET, "0.2")]
+
+
+@pytest.mark.spec("CANC-2")
+async def test_an_end_that_was_seen_is_never_written_over_by_a_cancel() -> None:
+    peer, token = ScriptedPeer(("0.2",)), CancelToken()
+    async with delegate_to(peer) as delegate:
+        result = await delegate.dispatch("task", cancel=token)
+        token.cancel()
+        await anyio.sleep(5)
+    assert isinstance(result, Completed)
+    assert peer.truth.cancels == 0
+    assert peer.truth.tasks[0].state == "completed"
+
+
+@pytest.mark.spec("WIRE-10")
+async def test_a_method_that_0_2_does_not_know_is_proof_that_nothing_began() -> None:
+    peer = ScriptedPeer(("0.2",))
+    transport = peer.transport()
+    async with delegate_over(transport, ("1.0",)) as delegate:
+        result = await delegate.dispatch("work")
+    assert isinstance(result, Rejected)
+    assert result.safe_to_retry
+    assert result.handle is not None
+    assert dict(peer.truth.runs) == {}
+
+
+# What a recorded server of 0.1, under a card of 0.3, says to a request of 0.3.
+BARE: dict[str, Any] = {
+    "parts": [{"data": {"error": "Unknown content type: None"}, "type": "data"}],
+    "role": "agent",
+}
+
+
+@pytest.mark.spec("WIRE-15")
+async def test_a_peer_that_turns_out_to_be_of_0_1_is_named_in_the_outcome() -> None:
+    peer = ScriptedPeer(("0.3",))
+    peer.script(Operation.SEND, Respond(500, body=BARE))
+    async with delegate_to(peer) as delegate:
+        result = await delegate.dispatch("work")
+    assert isinstance(result, Failed)
+    assert result.effect is Effect.MAY_HAVE_RUN
+    assert "a message of A2A 0.1 (`tasks/send`), which is not spoken here" in str(result.error)
+
+
+@pytest.mark.spec("WIRE-15")
+async def test_a_task_of_0_1_is_named_and_never_followed() -> None:
+    def in_a_session(body: Any) -> Any:
+        task = body["result"]
+        del task["contextId"], task["kind"]
+        return body | {"result": task | {"sessionId": "s"}}
+
+    peer = ScriptedPeer(("0.2",))
+    peer.script(Operation.SEND, Rewrite(in_a_session))
+    async with delegate_to(peer) as delegate:
+        result = await delegate.dispatch("work")
+    assert isinstance(result, Unknown)
+    assert "a task of A2A 0.1 (`tasks/send`), which is not spoken here" in str(result.cause)
+    assert b"sessionId" in result.evidence
+    assert requests_of(peer, Operation.GET) == []

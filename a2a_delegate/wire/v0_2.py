@@ -1,10 +1,10 @@
 """A2A 0.2 over JSON-RPC, from 0.2.0 to 0.2.6: the words of the family, and no version header.
 
-0.2 has no such header. To name 0.2 in one would be a word that nobody expects: js-sdk 1.3 refuses
-it with -32009 where it serves 0.3 beside 1.0. To name 0.3 would claim what the card does not say.
-Without one, every server recorded that knows `message/send` takes it: those of 0.2 and 0.3 look at
-no header, and one of 1.0 has to take a missing one for 0.3 (1.0 section 3.6.2), whose words these
-are.
+0.2 has no such header, and every server recorded that knows `message/send` takes it without one:
+those of 0.2 and 0.3 look at none, and those that serve 1.0 beside them have to take a missing one
+for 0.3 (1.0 section 3.6.2), whose words these are. A header that says 0.2 is refused by js-sdk 1.3
+(-32009) where it serves 0.3 beside 1.0, and an empty one by a2akit (HTTP 400). One that says 0.3
+would be taken as well, but claims what the card does not say.
 """
 
 from __future__ import annotations
