@@ -102,11 +102,10 @@ in_stage() {
     (cd "$stage" && A2A_DELEGATE_INTEROP_DIR=$checkout/.interop "$clean/bin/python" "$@")
 }
 
-# Install the real servers that the tests marked `interop` talk to.
+# Install the real servers that the tests marked `interop` talk to; --soak: all of them.
 prepare_servers() {
-    [[ ! -e $checkout/tests/interop/install.sh ]] ||
-        PYTHON=$tools/bin/python A2A_DELEGATE_INTEROP_DIR=$checkout/.interop \
-            bash "$checkout/tests/interop/install.sh"
+    A2A_DELEGATE_INTEROP_DIR=$checkout/.interop \
+        "$tools/bin/python" "$checkout/tests/interop/install.py" "$@"
 }
 
 # Everything that lasts as long as one run.

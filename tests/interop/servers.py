@@ -6,7 +6,7 @@
 
 By hand: `python tests/interop/servers.py LINE MODE [--port N] [--journal FILE]`.
 
-Each line lives in an environment of its own, made by `tests/interop/install.sh`; one that is
+Each line lives in an environment of its own, made by `tests/interop/install.py`; one that is
 missing or stale is an error, never a skip. Only the standard library is imported here.
 """
 
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import hashlib
 import http.client
 import json
 import os
@@ -26,25 +25,23 @@ import time
 import urllib.parse
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.interop.lines import LINES, interop_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-HERE: Final = Path(__file__).resolve().parent
-CARD_PATH: Final = "/.well-known/agent-card.json"
+CARD_PATHS: Final = ("/.well-known/agent-card.json", "/.well-known/agent.json")
+"""Where a card is looked for; the second is all that 0.2 has."""
 
-AGENTS: Final = {"a2a-sdk-1.3": "a2a_sdk_1_3.py", "a2a-sdk-0.3": "a2a_sdk_0_3.py"}
-"""The server lines, and the agent file of each."""
+SERVERS: Final = tuple((line.name, mode) for line in LINES.values() for mode in line.modes)
+"""Every (line, mode) that can be started."""
 
-SERVERS: Final = (
-    ("a2a-sdk-1.3", "1.0-only"),
-    ("a2a-sdk-1.3", "dual"),
-    ("a2a-sdk-0.3", "0.3-only"),
-)
-"""Every (line, mode) that can be started. `dual` speaks 1.0 and 0.3 on one URL."""
-
-START_SECONDS: Final = 30.0
+START_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 3.0
 LOG_TAIL: Final = 4_000
 """Characters of a server's standard error that a failure shows."""
@@ -63,7 +60,9 @@ class Server:
     name: str
     """Line and mode, in one string."""
     url: str
-    """The base URL; the card's interface is at `/rpc` below it."""
+    """The base URL, where the card is."""
+    rpc_url: str
+    """The JSON-RPC interface, as the card has it."""
     journal: Path
     """What the agent's code really did, one JSON object a line."""
     log: Path
@@ -143,8 +142,8 @@ def running(
         )
         try:
             with _stopped_at_the_end(process):
-                url = _wait_until_ready(process, name, start_within)
-                yield Server(name, url, journal, log, process.pid)
+                url, rpc_url = _wait_until_ready(process, name, start_within)
+                yield Server(name, url, rpc_url, journal, log, process.pid)
                 _must_still_run(process, name)
         except BaseException as error:
             tail = log.read_text(encoding="utf-8", errors="replace")[-LOG_TAIL:]
@@ -157,17 +156,18 @@ def agent_command(line: str, mode: str, *, port: int, journal: Path) -> list[str
     if (line, mode) not in SERVERS:
         known = ", ".join(" ".join(server) for server in SERVERS)
         raise ServerError(f"no server {line} {mode}; there are: {known}")
-    root = Path(os.environ.get("A2A_DELEGATE_INTEROP_DIR") or HERE.parent.parent / ".interop")
-    python, stamp = root / line / "bin" / "python", root / line / ".stamp"
-    requirements = HERE / f"requirements-{line}.txt"
-    wanted = hashlib.sha256(requirements.read_bytes()).hexdigest()
-    if not stamp.exists() or stamp.read_text(encoding="ascii").strip() != wanted:
-        state = "out of date" if stamp.exists() else "not installed"
-        raise ServerError(f"{line} is {state} in {root}; run tests/interop/install.sh {line}")
-    # -I would hide the agent's own folder; -B keeps the checkout clean.
-    agent = str(HERE / "agents" / AGENTS[line])
+    found = LINES[line]
+    if not found.stamp.exists() or found.stamp.read_text("ascii").strip() != found.digest():
+        state = "out of date" if found.stamp.exists() else "not installed"
+        raise ServerError(
+            f"{line} is {state} in {interop_dir()}; run tests/interop/install.py {line}"
+        )
     options = ["--mode", mode, "--port", str(port), "--journal", str(journal)]
-    return [str(python), "-B", agent, *options]
+    if found.on_node:
+        modules = f"NODE_PATH={found.folder / 'node_modules'}"
+        return ["/usr/bin/env", modules, str(found.program), str(found.agent), *options]
+    # -I would hide the agent's own folder; -B keeps the checkout clean.
+    return [str(found.program), "-B", str(found.agent), *options]
 
 
 def _must_still_run(process: subprocess.Popen[bytes], name: str) -> None:
@@ -188,7 +188,10 @@ def _stopped_at_the_end(process: subprocess.Popen[bytes]) -> Iterator[None]:
                 process.kill()
 
 
-def _wait_until_ready(process: subprocess.Popen[bytes], name: str, within: float) -> str:
+def _wait_until_ready(
+    process: subprocess.Popen[bytes], name: str, within: float
+) -> tuple[str, str]:
+    """Give the base URL and the interface's."""
     deadline = time.monotonic() + within
     if process.stdout is None:
         raise TypeError("the server was started without a pipe")
@@ -197,14 +200,15 @@ def _wait_until_ready(process: subprocess.Popen[bytes], name: str, within: float
         ended = f", it ended with status {process.returncode}" if process.poll() is not None else ""
         raise ServerError(f"{name} did not say READY within {within} s{ended}")
     try:
-        wait_until(
-            lambda: _card_is_served(url) or None,
+        card = wait_until(
+            lambda: _card_at(url),
             f"card of {name} at {url}",
             within=max(0.0, deadline - time.monotonic()),
         )
     except TimeoutError as error:
         raise ServerError(str(error)) from error
-    return url
+    first, *_ = card.get("supportedInterfaces") or [card]
+    return url, first["url"]
 
 
 def _first_line(stream: IO[bytes], within: float) -> str:
@@ -221,22 +225,28 @@ def _first_line(stream: IO[bytes], within: float) -> str:
     return got.decode(errors="replace").partition("\n")[0]
 
 
-def _card_is_served(url: str) -> bool:
+def _card_at(url: str) -> dict[str, Any] | None:
     # http.client rather than urllib: no proxy of the environment may come between.
     address = urllib.parse.urlsplit(url)
-    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=2.0)
-    with contextlib.closing(connection):
-        try:
-            connection.request("GET", CARD_PATH)
-            return connection.getresponse().status == http.HTTPStatus.OK
-        except (OSError, http.client.HTTPException):
-            return False
+    for path in CARD_PATHS:
+        connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=2.0)
+        with contextlib.closing(connection):
+            try:
+                # Without the version, some servers give the card of an older one.
+                connection.request("GET", path, headers={"A2A-Version": "1.0"})
+                reply = connection.getresponse()
+            except (OSError, http.client.HTTPException):
+                return None
+            if reply.status == http.HTTPStatus.OK:
+                card: dict[str, Any] = json.loads(reply.read())
+                return card
+    return None
 
 
 def main() -> None:
     """Run one server in the foreground until Ctrl-C; its journal is on the terminal by default."""
     parser = argparse.ArgumentParser(description="Run one server of tests/interop by hand.")
-    parser.add_argument("line", choices=list(AGENTS))
+    parser.add_argument("line", choices=list(LINES))
     parser.add_argument("mode", choices=sorted({mode for _, mode in SERVERS}))
     parser.add_argument("--port", type=int, default=0, help="default: the system chooses")
     parser.add_argument("--journal", type=Path, default=Path("/dev/stdout"))

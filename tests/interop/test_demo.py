@@ -61,7 +61,7 @@ def test_the_demo_shows_six_outcomes_with_code_and_evidence_and_ends_well() -> N
 def test_the_demo_says_what_to_run_where_its_agent_is_not_installed(tmp_path: Path) -> None:
     ended = run_demo(A2A_DELEGATE_INTEROP_DIR=str(tmp_path))
     assert ended.returncode == 2
-    assert "run tests/interop/install.sh a2a-sdk-1.3" in ended.stderr
+    assert "run tests/interop/install.py a2a-sdk-1.3" in ended.stderr
 
 
 async def says(text: str, observer: Observer) -> DelegateResult:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import signal
 import socket
@@ -15,6 +14,7 @@ import httpx
 import pytest
 
 from tests.interop.face import Face
+from tests.interop.lines import LINES
 from tests.interop.servers import SERVERS, STOP_SECONDS, Server, ServerError, running, wait_until
 
 pytestmark = pytest.mark.interop
@@ -30,7 +30,13 @@ def refuses_connections(url: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize(("line", "mode"), SERVERS)
+@pytest.mark.parametrize(
+    ("line", "mode"),
+    [
+        pytest.param(*server, marks=[pytest.mark.soak] if LINES[server[0]].soak else [])
+        for server in SERVERS
+    ],
+)
 def test_no_server_is_left_behind(line: str, mode: str) -> None:
     with running(line, mode) as server:
         assert not refuses_connections(server.url)
@@ -49,8 +55,8 @@ def test_work_that_cannot_be_cancelled_does_not_hold_up_the_stop() -> None:
 def test_a_server_ends_with_its_launcher() -> None:
     program = (
         "import os, signal, sys\n"
-        f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        "from servers import running\n"
+        f"sys.path.insert(0, {str(Path(__file__).parents[2])!r})\n"
+        "from tests.interop.servers import running\n"
         "with running('a2a-sdk-1.3', '1.0-only') as server:\n"
         "    print(server.url, flush=True)\n"
         "    signal.pause()\n"
@@ -68,7 +74,7 @@ def test_a_missing_environment_is_an_error_that_says_what_to_run(
 ) -> None:
     monkeypatch.setenv("A2A_DELEGATE_INTEROP_DIR", str(tmp_path))
     with (
-        pytest.raises(ServerError, match=r"not installed .*; run tests/interop/install\.sh"),
+        pytest.raises(ServerError, match=r"not installed .*; run tests/interop/install\.py"),
         running("a2a-sdk-1.3", "dual"),
     ):
         pass
@@ -81,7 +87,7 @@ def test_a_stale_environment_is_an_error_that_says_what_to_run(
     (tmp_path / "a2a-sdk-0.3" / ".stamp").write_text("of another requirements file\n")
     monkeypatch.setenv("A2A_DELEGATE_INTEROP_DIR", str(tmp_path))
     with (
-        pytest.raises(ServerError, match=r"out of date .*; run tests/interop/install\.sh"),
+        pytest.raises(ServerError, match=r"out of date .*; run tests/interop/install\.py"),
         running("a2a-sdk-0.3", "0.3-only"),
     ):
         pass
@@ -119,9 +125,8 @@ def test_a_server_that_hangs_at_the_start_is_given_up_and_stopped(
     python.parent.mkdir(parents=True)
     python.write_text(f"#!/bin/sh\necho $$ >{tmp_path}/pid\necho looking around >&2\n{program}\n")
     python.chmod(0o755)
-    requirements = Path(__file__).with_name("requirements-a2a-sdk-1.3.txt").read_bytes()
-    (tmp_path / "a2a-sdk-1.3" / ".stamp").write_text(hashlib.sha256(requirements).hexdigest())
     monkeypatch.setenv("A2A_DELEGATE_INTEROP_DIR", str(tmp_path))
+    LINES["a2a-sdk-1.3"].stamp.write_text(LINES["a2a-sdk-1.3"].digest())
     with (
         pytest.raises(ServerError, match=complaint) as caught,
         running("a2a-sdk-1.3", "1.0-only", start_within=0.5),

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from tests.interop.face import JSON, METHODS, Face, artifact_text, new_id, state, text_of
-from tests.interop.servers import CARD_PATH, Server, running, wait_until
+from tests.interop.servers import CARD_PATHS, Server, running, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -83,7 +83,7 @@ def face_of(server_of: Callable[[str, str], Server], client: httpx.Client) -> Ca
 
 def card_of(server: Server, client: httpx.Client) -> JSON:
     """The card at the well-known path."""
-    reply = client.get(server.url + CARD_PATH, headers={"A2A-Version": "1.0"})
+    reply = client.get(server.url + CARD_PATHS[0], headers={"A2A-Version": "1.0"})
     assert reply.status_code == httpx.codes.OK
     card: JSON = reply.json()
     assert card["capabilities"]["streaming"] is True
