@@ -377,7 +377,11 @@ if not TYPE_CHECKING:  # to a type checker this would be a promise to have any n
         if name == "__version__":
             from importlib import metadata  # noqa: PLC0415 - it costs more than all else here
 
-            return metadata.version("a2a-delegate")
+            try:
+                return metadata.version("a2a-delegate")
+            except metadata.PackageNotFoundError:
+                # Run from a checkout that is not installed: nobody can say which version it is.
+                return "0+unknown"
         home = _HOME_OF.get(name)
         if home is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
 import a2a_delegate
@@ -128,6 +129,30 @@ def test_the_program_for_type_checkers_uses_every_public_name() -> None:
 
 def test_the_version_is_the_installed_one() -> None:
     assert a2a_delegate.__version__ == importlib.metadata.version("a2a-delegate")
+
+
+def test_a_checkout_that_is_not_installed_gives_every_name_and_no_made_up_version(
+    tmp_path: Path,
+) -> None:
+    # All that is installed here, but not what says so.
+    for where in {Path(httpx.__file__).parents[1], installed_package.root().parent}:
+        for entry in where.iterdir():
+            link = tmp_path / entry.name
+            if entry.suffix not in {".dist-info", ".pth"} and not link.exists():
+                link.symlink_to(entry)
+    program = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from a2a_delegate import *\n"
+        "print(__version__, connect.__module__)"
+    )
+    done = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-I", "-S", "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout.strip() == "0+unknown a2a_delegate"
 
 
 @pytest.mark.parametrize("name", ["nothing", "errors_", "metadata", "__path_", ""])

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import metadata
 from pathlib import Path  # noqa: TC003 - typer reads it
 from typing import Annotated
 
 import typer
 
+import a2a_delegate
 from a2a_delegate.cli import help_texts
 from a2a_delegate.cli.commands import Call, Work, send_request, show_card
 from a2a_delegate.cli.wrong_usage import Commands
@@ -48,14 +48,9 @@ AllowOrigin = Annotated[
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer passes the option by position
-    if not wanted:
-        return
-    try:
-        version = metadata.version("a2a-delegate")
-    except metadata.PackageNotFoundError:
-        version = "(not installed)"
-    typer.echo(f"a2a-delegate {version}")
-    raise typer.Exit
+    if wanted:
+        typer.echo(f"a2a-delegate {a2a_delegate.__version__}")
+        raise typer.Exit
 
 
 @app.callback()

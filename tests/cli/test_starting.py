@@ -116,7 +116,7 @@ def test_help_claims_nothing_that_is_not_there() -> None:
 def test_the_version_is_shown() -> None:
     done = run("--version")
     assert done.status == 0
-    assert re.fullmatch(rb"a2a-delegate (\d+\.\d+\.\d+\S*|\(not installed\))\n", done.out)
+    assert re.fullmatch(rb"a2a-delegate (\d+\.\d+\.\d+\S*|0\+unknown)\n", done.out)
 
 
 def test_no_words_at_all_show_the_help() -> None:
