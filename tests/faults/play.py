@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 Ts = TypeVarTuple("Ts")
 
 LOOPS: Final = ("asyncio", "trio")
-VERSIONS: Final = (("1.0",), ("0.3",), ("0.3", "1.0"))
-"""The last one is the card of a peer that speaks 0.3 and can be looked at in 1.0."""
+VERSIONS: Final = (("1.0",), ("0.3",), ("0.3", "1.0"), ("0.2",))
+"""The third one is the card of a peer that speaks 0.3 and can be looked at in 1.0."""
 
 CONFIG: Final = A2ADelegateConfig(max_reply_bytes=MAX_REPLY_BYTES, poll_interval_max=4.0)
 URL: Final = "https://peer.example/.well-known/agent-card.json"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.exhaustive
 
-LEAST_IN_A_SWEEP = {("1.0",): 1_000, ("0.3",): 750, ("0.3", "1.0"): 1_000}
+LEAST_IN_A_SWEEP = {("1.0",): 1_000, ("0.3",): 750, ("0.3", "1.0"): 1_000, ("0.2",): 750}
 AFTER_THE_CAUSE = {Phase.HOLDING, Phase.STOPPING, Phase.CLEANUP}
 LEAST_OF_THE_PRODUCT = 4_000
 SHOWN = 20
