@@ -7,7 +7,7 @@ four ends. Cancellation alone passes through, and leaves the exchange to be read
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import httpx
 
@@ -31,6 +31,23 @@ OPERATION_EXTENSION = "a2a_operation"
 A transport that traces or scripts requests can tell them apart by it without touching the body.
 """
 
+IDENTITY_EXTENSION = "a2a_identity"
+"""The httpx extension that names for whom a request is made: an Identity."""
+
+
+class Identity(NamedTuple):
+    """For whom a request is made, besides the origin that it goes to.
+
+    What one of them has, cookies and connections, no other one uses.
+    """
+
+    tenant: str | None = None
+    principal: str | None = None
+
+
+NOBODY = Identity()
+"""A request for no tenant and no principal, such as that for a card."""
+
 
 @dataclass(frozen=True, slots=True)
 class Errand:
@@ -38,7 +55,8 @@ class Errand:
 
     `name` is the word for it in errors. `url` is absolute and of a bound origin. `headers` go
     beside those of the client and before them. `body` None is a GET. `scan` finds the id of a
-    task in the pieces of an incomplete reply, where one matters.
+    task in the pieces of an incomplete reply, where one matters. `identity` keeps apart what must
+    not mix, where the client can.
     """
 
     name: str
@@ -47,6 +65,7 @@ class Errand:
     body: bytes | None = field(default=None, repr=False)
     auth: httpx.Auth | None = field(default=None, repr=False)
     scan: TaskIdScan | None = None
+    identity: Identity = NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +145,11 @@ class Carrier:
         auth = self._client.auth if errand.auth is None else errand.auth
         if auth is not None:
             auth = WatchedAuth(auth, errand.body, exchange, limit=self._max_reply_bytes)
-        extensions = {"timeout": self._timeout, OPERATION_EXTENSION: str(errand.name)}
+        extensions = {
+            "timeout": self._timeout,
+            OPERATION_EXTENSION: str(errand.name),
+            IDENTITY_EXTENSION: errand.identity,
+        }
         if errand.body is None:
             request = self._client.build_request(
                 "GET", errand.url, headers=errand.headers, extensions=extensions

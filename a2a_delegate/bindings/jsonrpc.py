@@ -6,7 +6,7 @@ import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeAlias
 
-from a2a_delegate.bindings.carriage import Answer, Carrier, Errand
+from a2a_delegate.bindings.carriage import NOBODY, Answer, Carrier, Errand
 from a2a_delegate.lifecycle.operations import Fault, Lost, NotSent, OperationName, Unreadable
 from a2a_delegate.wire import envelope
 from a2a_delegate.wire.cut_reply import TaskIdScan
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     import httpx
 
+    from a2a_delegate.bindings.carriage import Identity
     from a2a_delegate.bindings.exchange import Exchange
     from a2a_delegate.wire.words import Words
 
@@ -68,6 +69,7 @@ class JsonRpcBinding:
         exchange: Exchange,
         name: OperationName,
         auth: httpx.Auth | None = None,
+        identity: Identity = NOBODY,
     ) -> RpcReply:
         """Carry one request, once, and read the envelope that comes back.
 
@@ -85,6 +87,7 @@ class JsonRpcBinding:
             auth=auth,
             # Only a send has a task that nobody knows yet.
             scan=TaskIdScan(request_id=request_id) if sends else None,
+            identity=identity,
         )
         carried = await self._carrier.carry(errand, exchange)
         if not isinstance(carried, Answer):

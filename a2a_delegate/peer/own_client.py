@@ -5,40 +5,25 @@ from __future__ import annotations
 import functools
 import os
 import urllib.request
-from http.cookiejar import CookieJar
 from typing import TYPE_CHECKING, Any
 
 import httpx
 
 from a2a_delegate.errors import UsageError
+from a2a_delegate.peer.connection import IDLE_SECONDS, Connection
+from a2a_delegate.peer.cookies import no_cookies
+from a2a_delegate.peer.lanes import Lanes
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Mapping
-    from http.cookiejar import Cookie
+    from collections.abc import Callable, Mapping
+
+    from a2a_delegate.peer.lanes import Lane
 
 CONNECT_SECONDS = 10.0
 """How long one attempt may take to connect, TLS included, before another one begins."""
 
-IDLE_SECONDS = 2.0
-"""How long an idle connection is kept.
-
-A peer that closes one as the next send arrives leaves an outcome that nobody can tell. Servers
-close theirs after 5 seconds and more, so ours go well before (httpx itself keeps them for 5).
-"""
-
-_IDLE_CONNECTIONS = 20
 _TIMEOUT = httpx.Timeout(None, connect=CONNECT_SECONDS)
-_LIMITS = httpx.Limits(
-    max_connections=None,
-    max_keepalive_connections=_IDLE_CONNECTIONS,
-    keepalive_expiry=IDLE_SECONDS,
-)
-
-MAX_COOKIES = 50
-MAX_COOKIE_CHARACTERS = 4096
-"""How many cookies are kept, and how long one may be: what RFC 6265 (6.1) asks for at least."""
-
 _DEFAULTS = frozenset({"host", "user-agent"})
 
 _ENVIRONMENT = frozenset(
@@ -55,14 +40,14 @@ _HINTS: Mapping[type[BaseException], str] = {
 def own_client() -> httpx.AsyncClient:
     """Make a client for one delegate, who closes it.
 
-    HTTP/1.1, no redirects, as many connections as there are calls (a peer may hold a send open for
-    as long as it works), proxies and certificates from the environment as httpx reads them. All
-    clients of the process share one TLS context: each would take 10 to 20 ms to make its own.
+    HTTP/1.1, no redirects, connections as `peer.lanes` has them, proxies and certificates from the
+    environment as httpx reads them. All clients of the process share one TLS context: each would
+    take 10 to 20 ms to make its own.
 
     Raises UsageError where the environment names a proxy or certificates that httpx cannot use.
     """
     try:
-        return _client()
+        return _OwnClient(Lanes(_way_out()))
     except (ImportError, OSError, ValueError, httpx.InvalidURL) as problem:
         # What stands in the environment may hold a password, so it is not shown.
         named = ", ".join(sorted(name for name in os.environ if name.upper() in _ENVIRONMENT))
@@ -72,31 +57,27 @@ def own_client() -> httpx.AsyncClient:
         ) from problem
 
 
-def _client() -> httpx.AsyncClient:
-    # A client that is given its transport looks for no proxies.
+def _way_out() -> Callable[[httpx.URL], Lane]:
+    """Return how lanes are opened: directly, or by the proxies of the environment."""
+    context = _tls_context()
     if urllib.request.getproxies().keys() - {"no"}:
-        return httpx.AsyncClient(
-            verify=_tls_context(),
-            follow_redirects=False,
-            timeout=_TIMEOUT,
-            limits=_LIMITS,
-            cookies=_FewCookies(),
-        )
-    return _DirectClient(httpx.AsyncHTTPTransport(verify=_tls_context(), limits=_LIMITS))
+        _Proxied()  # it raises what is wrong with them
+        return lambda _: _Proxied()
+    return lambda url: Connection(url, context)
 
 
-class _DirectClient(httpx.AsyncClient):
-    """A client that has nothing of its own but cookies: what it is given, its transport gets.
+class _OwnClient(httpx.AsyncClient):
+    """A client that has nothing of its own: what it is given, its lanes get.
 
     Of a small request httpx spends a fourth on what a client may have besides: defaults to merge,
-    redirects to follow, hooks to call. A request that needs any of it goes by way of httpx.
+    redirects to follow, hooks to call.
     """
 
-    def __init__(self, transport: httpx.AsyncHTTPTransport) -> None:
+    def __init__(self, lanes: Lanes) -> None:
         super().__init__(
-            transport=transport, follow_redirects=False, timeout=_TIMEOUT, cookies=_FewCookies()
+            transport=lanes, follow_redirects=False, timeout=_TIMEOUT, cookies=no_cookies()
         )
-        self._direct = transport
+        self._lanes = lanes
         self._agent = self.headers["User-Agent"]
 
     def build_request(
@@ -108,7 +89,6 @@ class _DirectClient(httpx.AsyncClient):
             or not isinstance(content, httpx.AsyncByteStream)
             or options.keys() != {"headers", "extensions"}
             or not _DEFAULTS.isdisjoint([name.lower() for name in options["headers"]])
-            or self.cookies
         ):
             return super().build_request(method, url, content=content, **options)
         headers = {
@@ -123,28 +103,71 @@ class _DirectClient(httpx.AsyncClient):
     async def send(
         self, request: httpx.Request, *, stream: bool = False, auth: Any = None, **options: Any
     ) -> httpx.Response:
-        """Send a request; one whose reply is read as it comes goes straight to the transport."""
-        if auth is not None or not stream or self.is_closed:
+        """Send a request; one whose reply is read as it comes goes straight to the lanes."""
+        if not stream or self.is_closed:
             return await super().send(request, stream=stream, auth=auth, **options)
-        response = await self._direct.handle_async_request(request)
-        response.request = request
-        if "set-cookie" in response.headers:
-            self.cookies.extract_cookies(response)
-        return response
+        if auth is None:
+            return await self._lanes.handle_async_request(request)
+        return await self._authenticated(request, auth)
+
+    async def _authenticated(self, request: httpx.Request, auth: httpx.Auth) -> httpx.Response:
+        """Run an authentication's flow; httpx would look at redirects in between, and may fail."""
+        flow = auth.async_auth_flow(request)
+        try:
+            asked = await anext(flow)
+            while True:
+                response = await self._lanes.handle_async_request(asked)
+                try:
+                    asked = await flow.asend(response)
+                    await response.aread()
+                except StopAsyncIteration:
+                    return response
+                except BaseException:
+                    await response.aclose()
+                    raise
+        finally:
+            await flow.aclose()
 
 
-class _FewCookies(CookieJar):
-    """Keeps what a load balancer needs; a peer may set another cookie with every reply."""
+class _Proxied:
+    """A lane by way of the proxies of the environment: a client of httpx's that holds one call."""
 
-    def set_cookie(self, cookie: Cookie) -> None:
-        """Keep a cookie where there is room for it; the newer one of two with one name."""
-        if len(cookie.name) + len(cookie.value or "") > MAX_COOKIE_CHARACTERS:
-            return
-        named = (cookie.domain, cookie.path, cookie.name)
-        if len(self) < MAX_COOKIES or any(
-            (one.domain, one.path, one.name) == named for one in self
-        ):
-            super().set_cookie(cookie)
+    def __init__(self) -> None:
+        self._client = httpx.AsyncClient(
+            verify=_tls_context(),
+            follow_redirects=False,
+            timeout=_TIMEOUT,
+            limits=httpx.Limits(keepalive_expiry=IDLE_SECONDS),
+            cookies=no_cookies(),
+            event_hooks={"response": [_hide_broken_redirect]},
+        )
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it can be kept: its own pool drops what is broken."""
+        return True
+
+    @property
+    def is_reusable(self) -> bool:
+        """Whether it can take another call: its own pool connects where it has to."""
+        return True
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Carry one call."""
+        return await self._client.send(request, stream=True, auth=None, follow_redirects=False)
+
+    async def aclose(self) -> None:
+        """Close it, whatever is on its way."""
+        await self._client.aclose()
+
+
+async def _hide_broken_redirect(response: httpx.Response) -> None:
+    """Keep from httpx an address that it could not read: the answer is a redirect all the same."""
+    if response.has_redirect_location:
+        try:
+            response.request.url.join(response.headers["Location"])
+        except (httpx.InvalidURL, ValueError):
+            del response.headers["Location"]
 
 
 @functools.cache

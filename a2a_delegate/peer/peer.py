@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
+from a2a_delegate.bindings.carriage import Identity
 from a2a_delegate.errors import UsageError
 from a2a_delegate.lifecycle.operations import ListTasks
 from a2a_delegate.model.frozen import dataclass
@@ -162,6 +163,7 @@ class Peer:
             exchange=exchange,
             name=operation.name,
             auth=self._credentials.auth_for(self._principal, face.origin),
+            identity=Identity(face.interface.tenant, self._principal),
         )
         if isinstance(answer, RpcResult):
             return decoded(face.dialect, operation, answer)

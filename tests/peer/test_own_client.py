@@ -13,13 +13,9 @@ from a2a_delegate.bindings.carriage import Answer, Carrier, Errand
 from a2a_delegate.bindings.exchange import Exchange
 from a2a_delegate.errors import UsageError
 from a2a_delegate.lifecycle.operations import Lost, NotSent
-from a2a_delegate.peer.own_client import (
-    CONNECT_SECONDS,
-    IDLE_SECONDS,
-    MAX_COOKIE_CHARACTERS,
-    MAX_COOKIES,
-    own_client,
-)
+from a2a_delegate.peer.connection import IDLE_SECONDS
+from a2a_delegate.peer.cookies import MAX_COOKIE_CHARACTERS, MAX_COOKIES
+from a2a_delegate.peer.own_client import CONNECT_SECONDS, own_client
 from tests.bindings.loopback import Heard, Line, closed_port, peer, reply
 
 pytestmark = pytest.mark.anyio
@@ -206,18 +202,15 @@ async def test_a_client_that_is_closed_sends_nothing() -> None:
     assert there.heard == []
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "direct"),
-    [("HTTPS_PROXY", "http://127.0.0.1:9", False), ("NO_PROXY", "agent.example", True)],
-)
-async def test_a_proxy_of_the_environment_is_gone_by(
-    monkeypatch: pytest.MonkeyPatch, name: str, value: str, *, direct: bool
+async def test_what_the_environment_leaves_out_goes_by_no_proxy(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv(name, value)
-    async with own_client() as client:
-        assert (type(client) is not httpx.AsyncClient) is direct
-        assert client.trust_env
-        assert client.timeout == httpx.Timeout(None, connect=CONNECT_SECONDS)
+    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{await closed_port()}")
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    async with peer(answer) as there, own_client() as client:
+        for _ in range(2):
+            assert isinstance(await carry(client, errand(there.url), Exchange()), Answer)
+    assert len(there.lines) == 1
 
 
 @pytest.mark.parametrize(

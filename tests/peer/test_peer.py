@@ -32,7 +32,7 @@ from a2a_delegate.model.part import TextPart
 from a2a_delegate.model.task import TaskState
 from a2a_delegate.peer.origins import BoundOrigins
 from a2a_delegate.peer.peer import Peer
-from a2a_delegate.testing.behaviours import (
+from a2a_delegate.testing.acts import (
     DropAfterAccepting,
     DropBeforeReading,
     RefuseConnection,

@@ -1,0 +1,202 @@
+"""One HTTP/1.1 connection, kept for the next request, with one request on it at a time.
+
+httpx's own pool looks at each of its connections several times for each request, which at a hundred
+connections is most of a request's cost. So `peer.lanes` keeps the connections, and here is one of
+them: httpcore, as below every httpx client, without the pool in between.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import TYPE_CHECKING, Any, cast
+
+import httpcore
+import httpx
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+
+IDLE_SECONDS = 2.0
+"""How long an idle connection is kept.
+
+A peer that closes one as the next send arrives leaves an outcome that nobody can tell. Servers
+close theirs after 5 seconds and more, so ours go well before (httpx itself keeps them for 5).
+"""
+
+_ONE_WRITE_BYTES = 64 * 1024
+"""Up to this size the head of a request and its body go out together."""
+
+_PORTS = {"http": 80, "https": 443}
+_ERRORS: dict[type[Exception], type[httpx.TransportError]] = {
+    # The two libraries have the same tree of errors, by the same names.
+    getattr(httpcore, name): getattr(httpx, name)
+    for name in (
+        "ConnectTimeout",
+        "ReadTimeout",
+        "WriteTimeout",
+        "PoolTimeout",
+        "ConnectError",
+        "ReadError",
+        "WriteError",
+        "ProxyError",
+        "UnsupportedProtocol",
+        "LocalProtocolError",
+        "RemoteProtocolError",
+    )
+}
+
+
+class Connection:
+    """A connection to the origin of `url`, opened by its first request.
+
+    Raises httpx's errors for those of the network and of the protocol.
+    """
+
+    __slots__ = ("_http", "_url")
+
+    def __init__(self, url: httpx.URL, ssl_context: ssl.SSLContext) -> None:
+        origin = httpcore.Origin(url.raw_scheme, url.raw_host, url.port or _PORTS[url.scheme])
+        self._http = httpcore.AsyncHTTPConnection(
+            origin,
+            ssl_context=ssl_context,
+            keepalive_expiry=IDLE_SECONDS,
+            network_backend=_OneWriteBackend(),
+        )
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the last reply was read to its end, so that the connection may be kept."""
+        return self._http.is_idle() and not self._http.is_closed()
+
+    @property
+    def is_reusable(self) -> bool:
+        """Whether the next request may go by it: whole, not old, and not closed by the peer."""
+        return self._http.is_idle() and not self._http.has_expired()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request; the reply's stream is to be closed before the next one."""
+        url = request.url
+        below = httpcore.Request(
+            request.method,
+            httpcore.URL(
+                scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
+            ),
+            headers=request.headers.raw,
+            content=request.stream,
+            extensions=request.extensions,
+        )
+        with _errors_of_httpx():
+            response = await self._http.handle_async_request(below)
+        return httpx.Response(
+            response.status,
+            headers=response.headers,
+            stream=_Body(response),
+            extensions=response.extensions,
+        )
+
+    async def aclose(self) -> None:
+        """Close it, whatever is on its way."""
+        with _errors_of_httpx():
+            await self._http.aclose()
+
+
+class _Body(httpx.AsyncByteStream):
+    """The body of a reply, as it comes."""
+
+    def __init__(self, body: httpcore.Response) -> None:
+        self._body = body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with _errors_of_httpx():
+            async for piece in cast("AsyncIterable[bytes]", self._body.stream):
+                yield piece
+
+    async def aclose(self) -> None:
+        with _errors_of_httpx():
+            await self._body.aclose()
+
+
+@contextlib.contextmanager
+def _errors_of_httpx() -> Iterator[None]:
+    try:
+        yield
+    except Exception as problem:
+        theirs = _ERRORS.get(type(problem))
+        if theirs is None:
+            raise
+        raise theirs(str(problem)) from problem
+
+
+class _OneWriteBackend(httpcore.AsyncNetworkBackend):
+    """Connects as httpcore does by itself; what is written goes through `_OneWrite`."""
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Connect; see httpcore."""
+        below = httpcore.TrioBackend() if _on_trio() else httpcore.AnyIOBackend()
+        return _OneWrite(
+            await below.connect_tcp(host, port, timeout, local_address, socket_options)
+        )
+
+
+def _on_trio() -> bool:
+    # Where trio runs it has been imported.
+    return "trio" in sys.modules and sys.modules["trio"].lowlevel.in_trio_task() is True
+
+
+class _OneWrite(httpcore.AsyncNetworkStream):
+    """Sends the head of a request and its body at once.
+
+    Two writes are two packets and two system calls, a tenth of what a small request costs. httpcore
+    writes the head, the pieces of the body, and nothing at all at its end.
+    """
+
+    def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
+        self._stream = stream
+        self._held: list[bytes] = []
+        self._size = 0
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - as above
+        """Keep what is small until the end of the request."""
+        if buffer:
+            self._held.append(buffer)
+            self._size += len(buffer)
+        if not buffer or self._size > _ONE_WRITE_BYTES:
+            await self._send(timeout)
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - as above
+        """Read, once everything has been written."""
+        if self._held:
+            await self._send(timeout)
+        return await self._stream.read(max_bytes, timeout)
+
+    async def _send(self, timeout: float | None) -> None:  # noqa: ASYNC109 - as above
+        held, size = self._held, self._size
+        self._held, self._size = [], 0
+        for piece in held if size > _ONE_WRITE_BYTES else (b"".join(held),):
+            await self._stream.write(piece, timeout)
+
+    async def aclose(self) -> None:
+        """Close it; see httpcore."""
+        await self._stream.aclose()
+
+    async def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,  # noqa: ASYNC109 - as above
+    ) -> httpcore.AsyncNetworkStream:
+        """Speak TLS from now on; see httpcore."""
+        return _OneWrite(await self._stream.start_tls(ssl_context, server_hostname, timeout))
+
+    def get_extra_info(self, info: str) -> Any:
+        """Tell about the connection; see httpcore."""
+        return self._stream.get_extra_info(info)

@@ -1,0 +1,258 @@
+"""The connections of a client of ours: who may use one, who waits, and what must not mix.
+
+A *lane* is one connection with one call on it. Calls are of two kinds. Short ones (a get, a cancel)
+wait in a fair queue, because every further connection costs CPU. One that a peer may hold open, a
+send, gets a lane at once, because nobody knows for how long it is held: what one peer holds open
+starves nobody. Either kind takes the lane that was used last, so the others grow old and end.
+
+Everything is kept apart by the origin that is asked, the tenant and the principal: the connections,
+the cookies, and the queue.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+import time
+from collections import OrderedDict, deque
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+
+import anyio
+import httpx
+
+from a2a_delegate.bindings.carriage import IDENTITY_EXTENSION, NOBODY, OPERATION_EXTENSION
+from a2a_delegate.bindings.failures import CLOSED
+from a2a_delegate.lifecycle.operations import OperationName
+from a2a_delegate.peer.connection import IDLE_SECONDS
+from a2a_delegate.peer.cookies import few_cookies
+from a2a_delegate.peer.turns import Turns
+
+if sys.platform != "win32":
+    import resource
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from a2a_delegate.bindings.carriage import Identity
+
+HELD = frozenset({OperationName.SEND.value})
+"""The operations that a peer may hold open for as long as it works."""
+
+MAX_REALMS = 1_000
+"""How many are remembered, with their cookies, that have nothing on its way."""
+
+_CLOSING_SECONDS = 1.0
+_CLOSED_AT_ONCE = 2
+"""How many old lanes one call closes: what many have left behind, no single one pays for."""
+
+
+class Lane(Protocol):
+    """One connection, asked by one call at a time."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its last reply was read to the end, so that it may be kept."""
+        ...
+
+    @property
+    def is_reusable(self) -> bool:
+        """Whether it can take another call now."""
+        ...
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Carry one call; the lane is taken until the reply's stream is closed."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close it, whatever is on its way."""
+        ...
+
+
+def most_lanes() -> float:
+    """Return how many lanes the limit of open files allows; an eighth of it is left to others."""
+    if sys.platform == "win32":
+        return math.inf
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return math.inf if files == resource.RLIM_INFINITY else files - files // 8
+
+
+class _Key(NamedTuple):
+    """Who asks whom: only calls that have all of it in common use the same lanes."""
+
+    scheme: str
+    host: bytes
+    port: int | None
+    identity: Identity
+
+
+class _Realm:
+    """What belongs to one key and to no other."""
+
+    __slots__ = ("calls", "cookies", "idle", "key", "turns")
+
+    def __init__(self, key: _Key) -> None:
+        self.key = key
+        self.calls = 0
+        self.idle: deque[Lane] = deque()  # the one that was used last is at the right end
+        self.turns = Turns()
+        self.cookies: httpx.Cookies | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing would be lost with it."""
+        return not (self.calls or self.idle or self.cookies)
+
+
+class Lanes(httpx.AsyncBaseTransport):
+    """A transport of many lanes, for one event loop.
+
+    `open_lane` makes one for a URL, without connecting; `most` says how many may be open now. What
+    a request is stands in its extensions (see `bindings.carriage`): its operation decides between
+    the two kinds, its identity whose lanes it may use. A send that finds no room for a lane ends
+    with httpx's PoolTimeout; a caller that is cancelled in the queue has sent nothing.
+    """
+
+    def __init__(
+        self, open_lane: Callable[[httpx.URL], Lane], *, most: Callable[[], float] = most_lanes
+    ) -> None:
+        self._open_lane = open_lane
+        self._most = most
+        self._open: set[Lane] = set()
+        # Since when they are, the longest first.
+        self._idle: dict[Lane, tuple[float, _Realm]] = {}
+        self._realms: OrderedDict[_Key, _Realm] = OrderedDict()
+        self._closed = False
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Carry one request by a lane that is free, or a new one."""
+        realm = self._realm_of(request)
+        realm.calls += 1
+        lane, turn = None, False
+        try:
+            if request.extensions.get(OPERATION_EXTENSION) not in HELD:
+                await realm.turns.enter()
+                turn = True
+            lane = await self._lane_for(realm, request.url)
+            if realm.cookies is not None:
+                realm.cookies.set_cookie_header(request)
+            response = await lane.handle_async_request(request)
+        except BaseException:
+            self._end(realm, lane, turn=turn)
+            raise
+        response.request = request
+        response.stream = _Reply(response.stream, partial(self._end, realm, lane, turn=turn))
+        if "set-cookie" in response.headers:
+            realm.cookies = realm.cookies or few_cookies()
+            realm.cookies.extract_cookies(response)
+        return response
+
+    async def aclose(self) -> None:
+        """Close every lane, whatever is on its way."""
+        self._closed = True
+        self._idle.clear()
+        for realm in self._realms.values():
+            realm.idle.clear()
+        for lane in tuple(self._open):
+            await self._close(lane)
+
+    def _realm_of(self, request: httpx.Request) -> _Realm:
+        url = request.url
+        identity = request.extensions.get(IDENTITY_EXTENSION, NOBODY)
+        key = _Key(url.scheme, url.raw_host, url.port, identity)
+        realm = self._realms.get(key)
+        if realm is not None:
+            self._realms.move_to_end(key)
+            return realm
+        if len(self._realms) >= MAX_REALMS:
+            unused = next((one for one in self._realms.values() if not one.calls), None)
+            if unused is not None:
+                # Its lanes are idle ones, and end in time.
+                del self._realms[unused.key]
+        self._realms[key] = realm = _Realm(key)
+        return realm
+
+    async def _lane_for(self, realm: _Realm, url: httpx.URL) -> Lane:
+        await self._close_old()
+        while realm.idle:
+            lane = realm.idle.pop()
+            del self._idle[lane]
+            if lane.is_reusable:
+                return lane
+            await self._close(lane)
+        if self._closed:
+            raise RuntimeError(CLOSED)
+        if len(self._open) >= self._most():
+            await self._make_room()
+        lane = self._open_lane(url)
+        self._open.add(lane)
+        return lane
+
+    def _end(self, realm: _Realm, lane: Lane | None, *, turn: bool) -> None:
+        """Take back what a call has used."""
+        if lane is not None:
+            if lane.is_whole and not self._closed:
+                realm.idle.append(lane)
+                self._idle[lane] = time.monotonic(), realm
+            else:
+                self._open.discard(lane)
+        if turn:
+            realm.turns.leave()
+        realm.calls -= 1
+        self._forget(realm)
+
+    def _forget(self, realm: _Realm) -> None:
+        if realm.is_empty and self._realms.get(realm.key) is realm:
+            del self._realms[realm.key]
+
+    async def _close_old(self) -> None:
+        for _ in range(_CLOSED_AT_ONCE):
+            since, _realm = next(iter(self._idle.values()), (math.inf, None))
+            if since > time.monotonic() - IDLE_SECONDS:
+                return
+            await self._close_oldest()
+
+    async def _make_room(self) -> None:
+        if not self._idle:
+            raise httpx.PoolTimeout("as many connections are open as the limit of files allows")
+        await self._close_oldest()
+
+    async def _close_oldest(self) -> None:
+        lane, (_, realm) = next(iter(self._idle.items()))
+        del self._idle[lane]
+        realm.idle.remove(lane)
+        self._forget(realm)
+        await self._close(lane)
+
+    async def _close(self, lane: Lane) -> None:
+        self._open.discard(lane)
+        # Whatever it raises, nobody uses it any more.
+        with (
+            anyio.move_on_after(_CLOSING_SECONDS, shield=True),
+            contextlib.suppress(Exception),
+        ):
+            await lane.aclose()
+
+
+class _Reply(httpx.AsyncByteStream):
+    """The stream of one reply, that tells once when its lane is free."""
+
+    def __init__(
+        self, stream: httpx.SyncByteStream | httpx.AsyncByteStream, end: Callable[[], None]
+    ) -> None:
+        # A lane is asynchronous, and so is its stream.
+        self._stream = cast("httpx.AsyncByteStream", stream)
+        self._end: Callable[[], None] | None = end
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return aiter(self._stream)
+
+    async def aclose(self) -> None:
+        """Close it: the lane is free then, or closed."""
+        try:
+            await self._stream.aclose()
+        finally:
+            end, self._end = self._end, None
+            if end is not None:
+                end()

@@ -1,0 +1,145 @@
+"""The queue before the connections of short calls: fair, and as wide as it pays.
+
+Every connection costs CPU, and more of them help only as long as callers wait for the network. So
+the queue is narrow at first, and doubles while callers wait and this thread has time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import TYPE_CHECKING
+
+import anyio
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LEAST_WIDTH = 8
+"""How many calls go at once at first."""
+
+MOST_WIDTH = 512
+"""How many calls go at once at most; beyond it a caller waits for the call of another one."""
+
+PATIENCE = 0.05
+"""Seconds that callers wait before anyone looks whether the queue should be wider."""
+
+_BUSY = 0.5
+"""The part of its time that a thread may be at work and still be worth more connections."""
+
+
+class Turns:
+    """Gives turns to callers in the order in which they came. Made inside an event loop.
+
+    `async with` is left out on purpose: a turn is taken in one place and ends in another, when the
+    last byte of a reply has been read. Every `enter` that returns is followed by one `leave`, also
+    from another task. `thread_time` is the CPU time of this thread, in seconds.
+    """
+
+    __slots__ = (
+        "_most",
+        "_since",
+        "_spent",
+        "_taken",
+        "_thread_time",
+        "_waiting",
+        "_watch",
+        "width",
+    )
+
+    def __init__(
+        self,
+        *,
+        width: int = LEAST_WIDTH,
+        most: int = MOST_WIDTH,
+        thread_time: Callable[[], float] = time.thread_time,
+    ) -> None:
+        self.width = width
+        self._most = most
+        self._thread_time = thread_time
+        self._taken = 0
+        self._waiting: deque[_Turn] = deque()
+        # Who looks after all that wait, by a timer: one of them is enough, and all would be dear.
+        self._watch: _Turn | None = None
+        self._since = anyio.current_time()
+        self._spent = thread_time()
+
+    @property
+    def waiting(self) -> int:
+        """How many callers wait."""
+        return len(self._waiting)
+
+    async def enter(self) -> None:
+        """Wait for a turn. A caller that is cancelled meanwhile has none, and loses no other's."""
+        if self._taken < self.width and not self._waiting:
+            self._taken += 1
+            return
+        turn = _Turn()
+        self._waiting.append(turn)
+        self._consider()
+        try:
+            while not turn.granted:
+                await self._wait(turn)
+        except BaseException:
+            if turn.granted:
+                # It was cancelled just as its turn came.
+                self.leave()
+            else:
+                self._waiting.remove(turn)
+            raise
+        finally:
+            self._hand_over(turn)
+
+    def leave(self) -> None:
+        """End a turn: it goes to the caller that has waited longest."""
+        if self._waiting:
+            self._waiting.popleft().grant()
+        else:
+            self._taken -= 1
+
+    async def _wait(self, turn: _Turn) -> None:
+        if self._watch is None:
+            self._watch = turn
+        if self._watch is not turn:
+            await turn.woken.wait()
+        else:
+            with anyio.move_on_after(PATIENCE):
+                await turn.woken.wait()
+            self._consider()
+        if not turn.granted:
+            turn.woken = anyio.Event()
+
+    def _hand_over(self, turn: _Turn) -> None:
+        """See that somebody watches; the last one in the queue does so for longest."""
+        if self._watch is turn:
+            self._watch = None
+        if self._watch is None and self._waiting:
+            self._waiting[-1].woken.set()
+
+    def _consider(self) -> None:
+        """Double the width where the thread has had time since the last look."""
+        now, spent = anyio.current_time(), self._thread_time()
+        seconds = now - self._since
+        if not self._waiting or seconds < PATIENCE:
+            return
+        busy = (spent - self._spent) / seconds
+        self._since, self._spent = now, spent
+        if busy < _BUSY:
+            self.width = min(self.width * 2, self._most)
+        while self._waiting and self._taken < self.width:
+            self._taken += 1
+            self._waiting.popleft().grant()
+
+
+class _Turn:
+    """One caller that waits."""
+
+    __slots__ = ("granted", "woken")
+
+    def __init__(self) -> None:
+        self.granted = False
+        self.woken = anyio.Event()
+
+    def grant(self) -> None:
+        self.granted = True
+        self.woken.set()
