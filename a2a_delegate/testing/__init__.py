@@ -117,7 +117,12 @@ if not TYPE_CHECKING:  # to a type checker this would be a promise to have any n
         """Import the suite when it is asked for: it needs pytest, and nothing else here does."""
         if name not in {"DelegateSuite", "DelegateUnderTest"}:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from a2a_delegate.testing import delegate_suite  # noqa: PLC0415 - see above
-
+        try:
+            from a2a_delegate.testing import delegate_suite  # noqa: PLC0415 - see above
+        except ModuleNotFoundError as missing:
+            if missing.name != "pytest":
+                raise
+            sentence = f"{name} needs pytest; install it with: pip install pytest"
+            raise ModuleNotFoundError(sentence, name="pytest") from None
         value: object = getattr(delegate_suite, name)
         return value

@@ -93,10 +93,10 @@ class OutcomeChecks(Checks):
     async def test_the_effect_of_work_that_ended_is_ran(self) -> None:
         """Compare the effect with the truth, once for an answer and once for a failure."""
         async with self._made() as made:
-            completed = await made.delegate.dispatch(made.completes("pears"))
+            with made.must_run("pears", times=1):
+                completed = await made.delegate.dispatch(made.completes("pears"))
             must(completed.effect is Effect.RAN, f"it ran, and yet: {completed.effect}")
             must(not completed.safe_to_retry, "it ran, and a repeat would run it twice")
-            made.must_have_run("pears", times=1)
             failed = await made.delegate.dispatch(made.fails[0])
             must(failed.effect is not Effect.NOT_STARTED, "it failed, so it had begun")
 
@@ -105,13 +105,13 @@ class OutcomeChecks(Checks):
         """Dispatch one request two times and compare the ids and the truth."""
         async with self._made() as made:
             request = made.completes("plums")
-            first = expected(await made.delegate.dispatch(request), Completed)
-            second = expected(await made.delegate.dispatch(request), Completed)
+            with made.must_run("plums", times=2):
+                first = expected(await made.delegate.dispatch(request), Completed)
+                second = expected(await made.delegate.dispatch(request), Completed)
             must(first is not second, "the second outcome is the first one")
             if first.handle is not None and second.handle is not None:
                 ids = {first.handle.message_id, second.handle.message_id}
                 must(len(ids) == len([first, second]), f"both have the message id {ids}")
-            made.must_have_run("plums", times=2)
 
     @mark.spec("DEL-8")
     async def test_delegations_at_once_keep_their_answers_apart(self) -> None:

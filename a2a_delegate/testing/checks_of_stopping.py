@@ -32,13 +32,13 @@ class StoppingChecks(Checks):
         async with self._made() as made:
             token, reason = CancelToken(), object()
             token.cancel(reason)
-            result = await made.delegate.dispatch(made.completes("leeks"), cancel=token)
+            with made.must_run("leeks", times=0):
+                result = await made.delegate.dispatch(made.completes("leeks"), cancel=token)
             cancelled = expected(result, Cancelled)
             must(cancelled.by == "caller", f"cancelled by the {cancelled.by}")
             must(cancelled.reason is reason, "the reason is not the caller's own object")
             must(cancelled.effect is Effect.NOT_STARTED, f"nothing began: {cancelled.effect}")
             must(cancelled.receipt is CancelReceipt.NOT_NEEDED, f"receipt: {cancelled.receipt}")
-            made.must_have_run("leeks", times=0)
 
     @mark.spec("DEL-12")
     async def test_a_token_cancelled_during_the_work_stops_it(self) -> None:

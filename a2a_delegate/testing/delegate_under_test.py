@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
@@ -13,7 +13,7 @@ from a2a_delegate.delegate import DelegateRequest
 from a2a_delegate.model.frozen import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Callable, Iterator
     from contextlib import AbstractAsyncContextManager
 
     from a2a_delegate.delegate import Delegate
@@ -34,7 +34,8 @@ class DelegateUnderTest:
     - `gives_data`: a request whose answer holds data, and the value.
     - `asks`: a request upon which it asks, and a text that the question holds.
     - `refuses`: a request that it refuses before it begins.
-    - `ran(text)`: the ground truth: how often work was begun on requests with this text.
+    - `ran(text)`: the ground truth: how often work was begun on requests with this text. It may
+      have counted before; a check looks at what was added.
 
     Checks of what is None are skipped; with `ran`, the others look whether an outcome is true.
     """
@@ -48,10 +49,13 @@ class DelegateUnderTest:
     refuses: Request | None = None
     ran: Callable[[str], int] | None = None
 
-    def must_have_run(self, text: str, times: int) -> None:
-        """Fail unless the work with this text was begun so often, where the truth is known."""
+    @contextmanager
+    def must_run(self, text: str, *, times: int) -> Iterator[None]:
+        """Fail unless work with this text is begun so often in the block, where that is known."""
+        before = 0 if self.ran is None else self.ran(text)
+        yield
         if self.ran is not None:
-            ran = self.ran(text)
+            ran = self.ran(text) - before
             must(ran == times, f"the work was begun {ran} times instead of {times}")
 
 

@@ -68,6 +68,16 @@ class TestFunctionDelegate(DelegateSuite):
         yield function_under_test()
 
 
+class TestDelegateOfAllTests(DelegateSuite):
+    """One for all checks and both loops, as that of a server that is started once."""
+
+    everybodys = function_under_test()
+
+    @asynccontextmanager
+    async def make(self) -> AsyncGenerator[DelegateUnderTest, None]:
+        yield self.everybodys
+
+
 CHECKS = {
     statement: name
     for name in dir(DelegateSuite)
@@ -168,12 +178,36 @@ def test_it_says_what_is_to_be_written(pytester: pytest.Pytester) -> None:
     forgotten.stdout.fnmatch_lines(["*NotImplementedError: write `make` in TestForgotten*"])
 
 
-def test_what_the_package_offers_testers_needs_no_pytest() -> None:
-    program = "import sys, a2a_delegate.testing; print('pytest' in sys.modules)"
+def run(program: str) -> str:
+    """Run a program, and return what it prints."""
     done = subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
     )
-    assert done.stdout.strip() == "False"
+    return done.stdout.strip()
+
+
+def test_what_the_package_offers_testers_needs_no_pytest() -> None:
+    assert run("import sys, a2a_delegate.testing; print('pytest' in sys.modules)") == "False"
+
+
+@pytest.mark.parametrize("name", ["DelegateSuite", "DelegateUnderTest"])
+@pytest.mark.parametrize(
+    ("missing", "told"),
+    [
+        ("pytest", "{name} needs pytest; install it with: pip install pytest"),
+        ("pickle", "import of pickle halted; None in sys.modules"),
+    ],
+)
+def test_without_pytest_the_suite_says_so(name: str, missing: str, told: str) -> None:
+    program = f"""
+import sys, a2a_delegate.testing
+sys.modules[{missing!r}] = None
+try:
+    from a2a_delegate.testing import {name}
+except ModuleNotFoundError as error:
+    print(error)
+"""
+    assert run(program) == told.format(name=name)
 
 
 @pytest.mark.parametrize("name", ["Nothing", "delegate_suites"])
