@@ -222,7 +222,8 @@ class Evidence:
         reply, name = ended.reply, ended.name
         match reply:
             case TaskReply(task) if name is not OperationName.LIST:
-                known = self.task_id in {None, task.id}
+                asked = self.task_id if name is OperationName.SEND else self.target
+                known = asked in {None, task.id}
                 reason = "" if known else "it shows another task"
             case TaskReply():
                 reason = "a task came where tasks were asked for"

@@ -117,6 +117,11 @@ def found_one(desk: Desk) -> bool:
     return len(desk.search.found) == 1
 
 
+def found_one_to_follow(desk: Desk) -> bool:
+    """Whether exactly one was found, and somebody still waits for it."""
+    return found_one(desk) and not has_cause(desk)
+
+
 def found_one_while_stopping(desk: Desk) -> bool:
     """Whether exactly one was found and we want to stop."""
     return wants_to_stop(desk) and found_one(desk)

@@ -135,10 +135,14 @@ _ANSWERS: Cells = {
 
 _STOP_KNOWN: tuple[Rule, ...] = (Rule(_P.STOPPING, steps.cancel_peer),)
 
-_WITHOUT_ID: tuple[Rule, ...] = (
-    Rule(_P.STOPPING, steps.cancel_peer, guards.answered_while_stopping),
+_LOOK_OR_LEAVE: tuple[Rule, ...] = (
     Rule(_P.LOOKING_UP, steps.look_up, guards.can_look_up),
     Rule(_P.SETTLED, steps.settle_without_answer),
+)
+
+_WITHOUT_ID: tuple[Rule, ...] = (
+    Rule(_P.STOPPING, steps.cancel_peer, guards.answered_while_stopping),
+    *_LOOK_OR_LEAVE,
 )
 
 _FOLLOW_OR_LOOK: tuple[Rule, ...] = (
@@ -181,7 +185,6 @@ _ASKS: tuple[Rule, ...] = (
 )
 
 _GOES_ON: tuple[Rule, ...] = (
-    Rule(_P.SETTLED, steps.settle_running, guards.looks_once),
     Rule(_P.STOPPING, steps.cancel_peer, guards.wants_to_stop),
     Rule(_P.FOLLOWING, steps.wait_to_poll),
 )
@@ -202,7 +205,7 @@ _ID_APPEARS: tuple[Rule, ...] = (Rule(_P.STOPPING, steps.cancel_peer, guards.id_
 
 _FOUND: tuple[Rule, ...] = (
     Rule(_P.STOPPING, steps.adopt_and_cancel, guards.found_one_while_stopping),
-    Rule(_P.FOLLOWING, steps.adopt, guards.found_one),
+    Rule(_P.FOLLOWING, steps.adopt, guards.found_one_to_follow),
     Rule(_P.SETTLED, steps.settle_ambiguous, guards.found_several),
 )
 _LAST_ROUND: tuple[Rule, ...] = (
@@ -229,7 +232,7 @@ TABLE: Mapping[Phase, Cells] = {
             Rule(_P.SENDING, steps.send, guards.hands_over),
             Rule(_P.SETTLED, steps.settle_unstopped, guards.looks_with_cause),
             Rule(_P.FOLLOWING, steps.get_now, guards.id_known),
-            *_WITHOUT_ID,
+            *_LOOK_OR_LEAVE,
         ),
         _E.TIMER: (Rule(_P.SENDING, steps.send),),
         _E.CANCEL: (Rule(_P.SETTLED, steps.settle_without_answer),),
@@ -287,7 +290,7 @@ TABLE: Mapping[Phase, Cells] = {
     _P.FOLLOWING: {
         _E.ENDED: _ANSWERS[_E.ENDED],
         _E.PAUSED: _ASKS,
-        _E.WORKING: _GOES_ON,
+        _E.WORKING: (Rule(_P.SETTLED, steps.settle_running, guards.looks_once), *_GOES_ON),
         _E.TIMER: (Rule(_P.FOLLOWING, steps.get_now),),
         _E.BOUND: (*_UNSEEN, Rule(_P.FOLLOWING, steps.give_up_get)),
         _E.GET_FAILED: (*_UNSEEN, Rule(_P.FOLLOWING, steps.wait_to_poll)),

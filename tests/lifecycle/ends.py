@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from a2a_delegate.lifecycle.plan import Mission
 from a2a_delegate.outcome import (
     AuthRequired,
     Cancelled,
@@ -15,14 +16,12 @@ from a2a_delegate.outcome import (
     TimedOut,
     Unknown,
 )
-from tests.lifecycle.ledger import CANCELED, latest
-from tests.lifecycle.replies import ANSWER, ASKS, ENDS, QUESTION, TASK, TROUBLE
+from tests.lifecycle.ledger import CANCELED, PROOFS, latest
+from tests.lifecycle.replies import ANSWER, ASKS, ENDS, QUESTION, STATE_OF, TASK, TROUBLE
 
 if TYPE_CHECKING:
     from a2a_delegate.outcome import DelegateResult
     from tests.lifecycle.world import World
-
-PROOFS: Final = {"refused", "busy", "busy, later", "version refused", "context refused"}
 
 
 class Verdict(NamedTuple):
@@ -56,7 +55,8 @@ def check_end(world: World, result: DelegateResult, label: str) -> None:
     assert len(result.attempts) == min(ledger.ended, 64) or label == "returned"
     if ledger.cause and not ledger.stalled:
         assert world.now <= latest(world), "law 5: cleanup took too long"
-    ledger.first_end = label if label in ENDS else ""
+    end = STATE_OF.get(label, "")
+    ledger.first_end = end if end in ENDS else ""
     if label == "canceled, a lie":
         ledger.first_end = "canceled"
 
@@ -65,7 +65,7 @@ def _check_effect(world: World, result: DelegateResult, label: str) -> None:
     """No lie: what is said of the run agrees with what became of the body."""
     fate = world.fate.name
     if result.effect is Effect.NOT_STARTED:
-        refused = label == "rejected" and not world.ledger.began_shown
+        refused = STATE_OF.get(label) == "rejected" and not world.ledger.began_shown
         assert refused or fate in {"KEPT", "REFUSED"}, "not-started, and it may have run"
     if result.effect is Effect.RAN:
         assert fate in {"RAN", "ANSWERED"}, "ran, and nothing shows it"
@@ -79,7 +79,7 @@ def _check_content(world: World, result: DelegateResult, label: str) -> None:
     elif isinstance(result, (InputRequired, AuthRequired)):
         assert world.state == result.status
         assert str(result.question) == QUESTION
-    elif isinstance(result, (Failed, Rejected)) and label in ENDS:
+    elif isinstance(result, (Failed, Rejected)) and ledger.id_told:
         assert TROUBLE in str(result.error)
     elif isinstance(result, TimedOut):
         unseen = "working" if world.setup.plan.in_process else "unknown"
@@ -94,45 +94,72 @@ def expected_verdict(world: World, label: str) -> Verdict:
     """Say what the outcome must be if the machine settles now, by the model's own memory."""
     ledger = world.ledger
     late = bool(ledger.cause)
-    ours = ledger.cancelled
-    if label in {"message", "returned", "completed"}:
+    if label in {"message", "returned"}:
+        return Verdict("completed", Effect.RAN, late)
+    if not ledger.id_told:
+        return _stopped(world, label) if ledger.cancelled else _without_id(world, label)
+    state, looks = STATE_OF.get(label, ""), world.setup.plan.mission is Mission.LOOK
+    if state == "completed":
         verdict = Verdict("completed", Effect.RAN, late)
-    elif label == "failed":
+    elif state == "failed":
         verdict = Verdict("failed", Effect.RAN, late)
-    elif label == "rejected":
+    elif state == "rejected":
         effect = Effect.RAN if ledger.began_shown else Effect.NOT_STARTED
         verdict = Verdict("rejected", effect, late)
-    elif label in CANCELED and not ours:
+    elif state == "canceled" and not ledger.cancelled:
         verdict = Verdict("cancelled", Effect.RAN, late, "peer", "not-needed")
-    elif label in ASKS and not late and not ours:
-        verdict = Verdict(label, Effect.RAN)
-    elif ledger.id_told:
-        verdict = _stopped(world, label)
+    elif state in ASKS and ledger.asked_again and not ledger.cancelled and (looks or not late):
+        verdict = Verdict(state, Effect.RAN)
+    elif looks:
+        verdict = _looked(world, label)
     else:
-        verdict = _without_id(world)
+        verdict = _stopped(world, label)
     return verdict
+
+
+def _looked(world: World, label: str) -> Verdict:
+    """Say what one look comes to that shows no end and no question."""
+    if world.ledger.get_ended:
+        return Verdict("running" if label in STATE_OF else "unknown", Effect.RAN)
+    if world.ledger.cause == "deadline":
+        return Verdict("timed-out", Effect.RAN, receipt="unreached")
+    if world.ledger.cause:
+        return Verdict("cancelled", Effect.RAN, by="caller", receipt="unreached")
+    return Verdict("unknown", Effect.RAN)
 
 
 def _stopped(world: World, label: str) -> Verdict:
     ledger = world.ledger
     assert ledger.cancelled, "the peer was not told that nobody waits"
-    confirmed = label in CANCELED
+    effect = Effect.RAN if ledger.id_told else Effect.MAY_HAVE_RUN
+    if not ledger.id_told and (ledger.refused_before or ledger.send_end in PROOFS):
+        effect = Effect.NOT_STARTED
+    state = STATE_OF.get(label, "")
+    confirmed = label in CANCELED or state == "canceled"
     receipt = "confirmed" if confirmed else ledger.receipt or "unreached"
+    if state in ENDS and not confirmed:
+        # The task that was answered: that it ended says nothing of our answer.
+        receipt = "not-needed"
     if label and receipt in {"refused", "unreached"}:
         assert ledger.looked, "the peer was not asked after it answered the cancel"
-    if ledger.gone:
-        return Verdict("unknown", Effect.RAN)
+    if ledger.gone or (ledger.cause == "deadline" and not ledger.id_told):
+        return Verdict("unknown", effect)
     if ledger.cause == "deadline":
-        return Verdict("timed-out", Effect.RAN, receipt=receipt)
-    return Verdict("cancelled", Effect.RAN, by="caller", receipt=receipt)
+        return Verdict("timed-out", effect, receipt=receipt)
+    return Verdict("cancelled", effect, by="caller", receipt=receipt)
 
 
-def _without_id(world: World) -> Verdict:
-    ledger = world.ledger
+def _without_id(world: World, label: str) -> Verdict:
+    ledger, plan = world.ledger, world.setup.plan
     kept = world.fate.name in {"KEPT", "REFUSED"}
     effect = Effect.NOT_STARTED if kept else Effect.MAY_HAVE_RUN
-    if not kept and world.setup.plan.route.looks_up and not _fallen_back(world):
-        assert ledger.rounds, "the peer was not asked"
+    if not kept and not (plan.mission is Mission.LOOK and ledger.cause):
+        lists = plan.route.looks_up and not _fallen_back(world)
+        assert ledger.rounds or not lists, "the peer was not asked"
+        assert ledger.rounds_of_gets or plan.route.answers is None, "the peer was not asked"
+    if label == "completed, before" and ledger.send_end != "error":
+        # It never ran, and nothing that we were shown proves it.
+        kept, effect = False, Effect.MAY_HAVE_RUN
     if ledger.cause == "caller":
         receipt = "not-needed" if kept else "unreached"
         return Verdict("cancelled", effect, by="caller", receipt=receipt)
@@ -140,8 +167,9 @@ def _without_id(world: World) -> Verdict:
         assert ledger.sends >= 3, "the peer was given up too soon"
     if len(ledger.found) > 1:
         return Verdict("unknown", effect)
-    if ledger.send_end in PROOFS and kept:
-        return Verdict("rejected", effect, ledger.send_end_late)
+    if kept and (ledger.refused or ledger.refused_before):
+        late = ledger.send_end_late and ledger.send_end not in {"", "not-sent"}
+        return Verdict("rejected", effect, late)
     if ledger.send_end == "error":
         return Verdict("failed", effect, ledger.send_end_late)
     return Verdict("failed" if kept else "unknown", effect)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from a2a_delegate.lifecycle.operations import OperationName
-from tests.lifecycle.replies import ASKS, ENDS, RETRY_AFTER, TASK
+from tests.lifecycle.replies import ASKS, RETRY_AFTER, STATE_OF, TASK
 
 if TYPE_CHECKING:
     from a2a_delegate.outcome import DelegateResult
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SEND, GET, LIST, CANCEL = OperationName
 MOMENT: Final = 1e-6
 """Seconds that adding up times may be off by."""
-STATES_OF_OURS: Final = ENDS | ASKS | {"submitted", "working", "pondering"}
+PROOFS: Final = {"refused", "busy", "busy, later", "version refused", "context refused", "gone"}
 CANCELED: Final = frozenset({"canceled", "canceled, a lie"})
 
 
@@ -53,8 +53,18 @@ class Ledger:
     state_shown: str = ""
     state_before_cancel: str = ""
     began_shown: bool = False
+    moved_on: bool = False
+    """The task was shown in a state in which it asks nothing."""
+    asked_again: bool = False
+    """What was shown last asks, and more than was answered."""
+    refused_before: bool = False
+    """The task that was answered is shown to have ended before the answer, which was refused."""
+    rounds_of_gets: int = 0
+    get_ended: bool = False
     send_end: str = ""
     send_end_late: bool = False
+    refused: bool = False
+    """The last send whose body left was refused; a repeat of it may still be under way."""
     first_end: str = ""
     stalled: bool = False
     """The loop was held up; no bound holds any more, and everything else does."""
@@ -76,16 +86,30 @@ def note_end(world: World, flight: Flight, label: str) -> None:
     if ledger.result is not None:
         return
     ledger.ended += 1
-    if label in STATES_OF_OURS:
+    state = STATE_OF.get(label, "")
+    if state and adopts(world, flight, label):
         ledger.id_told = True
-        ledger.state_shown = label
-        ledger.began_shown = ledger.began_shown or label not in {"submitted", "rejected"}
+        ledger.state_shown = state
+        ledger.began_shown = ledger.began_shown or state not in {"submitted", "rejected"}
+        answers = world.setup.plan.route.answers is not None
+        new = not answers or ledger.moved_on or label.startswith("input-required, new")
+        ledger.asked_again = state in ASKS and new
+        ledger.moved_on = ledger.moved_on or state not in ASKS
+    elif state:
+        ledger.asked_again = False
+        before = label == "completed, before" and ledger.send_end == "error"
+        ledger.refused_before = ledger.refused_before or before
     if flight.name is SEND:
         ledger.id_told = ledger.id_told or label in {"lost, id shown", "unreadable, id shown"}
         ledger.send_end, ledger.send_end_late = label, bool(ledger.cause)
+        # A repeat that we stop ourselves says nothing; one that the network stops does.
+        ledger.refused = label in PROOFS or (
+            ledger.refused and label == "not-sent" and bool(ledger.cause)
+        )
         ledger.unsent += label == "not-sent"
         ledger.asked_until = world.now + RETRY_AFTER if label == "busy, later" else 0.0
     elif flight.name is GET:
+        ledger.get_ended = True
         _note_get(ledger, flight, label, world.now)
     elif flight.name is LIST and not flight.let_go:
         ledger.found |= {TASK} if "ours" in label or "two" in label else set()
@@ -93,12 +117,18 @@ def note_end(world: World, flight: Flight, label: str) -> None:
         ledger.page_token = "next" if "more" in label else ""
     elif flight.name is CANCEL and not flight.let_go:
         receipts = {"not cancelable": "refused", "gone": "refused"}
-        taken = "requested" if label in STATES_OF_OURS else "unreached"
+        taken = "requested" if label in STATE_OF else "unreached"
         ledger.receipt, ledger.looks_after = receipts.get(label, taken), ledger.performed
 
 
+def adopts(world: World, flight: Flight, label: str) -> bool:
+    """Whether a snapshot is one of our task; the task that we answered must show our answer."""
+    known = world.ledger.id_told or world.setup.plan.route.answers is None
+    return known or flight.name is SEND or label.endswith(", ours")
+
+
 def _note_get(ledger: Ledger, flight: Flight, label: str, now: float) -> None:
-    if label in STATES_OF_OURS:
+    if label in STATE_OF:
         ledger.refused_gets, ledger.asked_until = 0, 0.0
     elif not flight.let_go:
         ledger.refused_gets = ledger.refused_gets + 1 if label == "gone" else 0

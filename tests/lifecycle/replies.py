@@ -113,12 +113,14 @@ def shown(word: str, *history: str) -> TaskReply:
     return TaskReply(task(word, history=said))
 
 
-def asking(question_id: str, text: str = QUESTION, *, at: int | None = None) -> TaskReply:
+def asking(
+    question_id: str, *history: str, text: str = QUESTION, at: int | None = None
+) -> TaskReply:
     """Return a task that asks under that id, at that second of the peer's clock."""
     moment = None if at is None else NOW_UTC + timedelta(seconds=at)
     asked = Message(question_id, Role.AGENT, (TextPart(text),)) if text else None
     status = TaskStatus(TaskState.INPUT_REQUIRED, "input-required", asked, moment)
-    return TaskReply(replace(task("input-required"), status=status))
+    return TaskReply(replace(shown("input-required", *history).task, status=status))
 
 
 _WORDS = {state.value for state in TaskState}
@@ -187,7 +189,20 @@ ENDINGS: Mapping[str, Reply] = {
     "page, two and more": _page(TASK, "task-2", more="next"),
     "no list": fault(FaultKind.UNSUPPORTED, "list"),
     **{state: TaskReply(task(state)) for state in STATES},
+    **{f"{state}, ours": shown(state, OURS.message_id) for state in STATES},
+    "completed, before": shown("completed", "message-0"),
+    "input-required, new": asking("words-2"),
+    "input-required, new, ours": asking("words-2", OURS.message_id),
 }
+
+STATE_OF: Mapping[str, str] = {
+    **{state: state for state in STATES},
+    **{f"{state}, ours": state for state in STATES},
+    "completed, before": "completed",
+    "input-required, new": "input-required",
+    "input-required, new, ours": "input-required",
+}
+"""The state that a label shows, where it shows one; a lie shows none."""
 
 _OUTCOMES = {
     NotSent: AttemptOutcome.NOT_SENT,

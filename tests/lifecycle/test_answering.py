@@ -77,17 +77,17 @@ def test_questions_without_ids_are_told_apart_by_what_they_say_and_when() -> Non
     assert asked
     assert not answers(question_id=asked).ends(asking("", at=1)).settled
     assert answers(question_id=asked).ends(asking("", at=2)).settled
-    assert answers(question_id=asked).ends(asking("", "and then?", at=1)).settled
+    assert answers(question_id=asked).ends(asking("", text="and then?", at=1)).settled
 
 
 @pytest.mark.spec("HAND-9")
 def test_a_question_that_says_nothing_is_waited_out() -> None:
-    first = Story().sends().ends(asking("", "")).result
+    first = Story().sends().ends(asking("", text="")).result
     assert first.handle is not None
     assert first.handle.question_id is None
-    story = answers(question_id=None).ends(asking("", ""))
+    story = answers(question_id=None).ends(asking("", text=""))
     assert not story.settled
-    assert story.time_comes().ends("working").time_comes().ends(asking("", "")).settled
+    assert story.time_comes().ends("working").time_comes().ends(asking("", text="")).settled
 
 
 def test_the_peer_may_make_a_new_task_of_the_answer() -> None:
@@ -266,6 +266,7 @@ def test_a_task_that_needs_credentials_is_watched_on_where_that_was_asked_for() 
 # -- an echo -------------------------------------------------------------------------------------
 
 
+@pytest.mark.spec("OUT-6")
 def test_our_own_message_is_no_answer() -> None:
     echoed = MessageReply(replace(BARE, role=Role.USER))
     story = Story(ANSWERING).sends().ends(echoed)

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from a2a_delegate.lifecycle.steps import cancel_peer, get_now, nothing, send, settle_without_answer
+from a2a_delegate.lifecycle.steps import (
+    cancel_peer,
+    get_now,
+    nothing,
+    send,
+    settle_without_answer,
+    wait_to_poll,
+)
 from a2a_delegate.lifecycle.table import TABLE, Event, Phase, Rule
 from tests.lifecycle.explorer import CELLS, BrokenLawError, Cell, Report, explore, recording
 from tests.lifecycle.world import setup
@@ -24,7 +31,9 @@ pytestmark = pytest.mark.exhaustive
 
 DEADLINES = (None, 0.0, 0.1, 1.1, 2.6, 40.0)
 """None, passed before the start, and later: at each depth one of them falls in each phase."""
-KINDS = ("plain", "lists", "falls back", "here")
+KINDS = ("plain", "lists", "falls back", "here", "answers")
+TAKEN_UP = ("taken up", "sought", "lost", "looked at", "looked for")
+"""Kinds in which nothing is sent: what was handed over before is taken up, or looked at."""
 
 ALL_MOVES = 5
 """Moves of every interleaving in which everything can happen at every step."""
@@ -71,7 +80,7 @@ class Exploration:
 @pytest.fixture(scope="module")
 def explored() -> Exploration:
     exploration = Exploration()
-    for kind in KINDS:
+    for kind in (*KINDS, *TAKEN_UP):
         for deadline in DEADLINES:
             exploration.everything(kind, deadline, ALL_MOVES)
     for name in LONGER:
@@ -109,10 +118,15 @@ def test_the_figures_of_the_specification_are_these(
 
 @pytest.mark.timeout(300)
 def test_every_setup_was_gone_through(explored: Exploration) -> None:
-    assert len(explored.reports) == len(KINDS) * len(DEADLINES) + len(LONGER)
+    kinds = len(KINDS) + len(TAKEN_UP)
+    assert len(explored.reports) == kinds * len(DEADLINES) + len(LONGER)
     passed = {name for name, report in explored.reports.items() if report.closed}
-    # Where the deadline has passed before the start nothing is sent, and nothing is left to try.
-    assert passed == {f"everything: {kind}, deadline 0.0" for kind in KINDS}
+    # Where the deadline has passed before the start nothing is sent, and one look is soon taken:
+    # there nothing is left to try.
+    deadlines = [f"deadline {deadline}" for deadline in DEADLINES]
+    over = {f"everything: {kind}, deadline 0.0" for kind in KINDS}
+    over |= {f"everything: {kind}, {one}" for kind in ("lost", "looked at") for one in deadlines}
+    assert passed == over | {"everything: looked for, deadline 0.0"}
 
 
 @pytest.mark.timeout(300)
@@ -123,7 +137,7 @@ def test_every_rule_of_the_table_is_followed_somewhere(explored: Exploration) ->
 
 @pytest.mark.soak
 @pytest.mark.parametrize("deadline", DEADLINES)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *TAKEN_UP])
 def test_every_law_holds_in_longer_interleavings(
     kind: str, deadline: float | None, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -158,6 +172,7 @@ def without(phase: Phase, event: Event) -> dict[Phase, Cells]:
 _P, _E = Phase, Event
 _LEAVE = Rule(_P.SETTLED, settle_without_answer)
 _SEND = Rule(_P.SENDING, send)
+_WATCH = Rule(_P.FOLLOWING, wait_to_poll)
 
 
 @pytest.mark.parametrize(
@@ -186,11 +201,14 @@ _SEND = Rule(_P.SENDING, send)
         ("was not asked", mended(_P.SENDING, _E.FAULT, _LEAVE)),
         ("given up too soon", mended(_P.SENDING, _E.NOT_SENT, _LEAVE)),
         ("another end is told", mended(_P.SETTLED, _E.ENDED, Rule(_P.SETTLED, nothing))),
+        ("a look stops nothing", mended(_P.FOLLOWING, _E.CANCEL, Rule(_P.STOPPING, cancel_peer))),
+        ("status='unknown'", mended(_P.FOLLOWING, _E.GET_FAILED, Rule(_P.FOLLOWING, wait_to_poll))),
+        ("a question was thrown away", mended(_P.SENDING, _E.PAUSED, _WATCH)),
     ],
 )  # fmt: skip
 def test_a_table_that_breaks_a_law_is_found(law: str, table: dict[Phase, Cells]) -> None:
     def explore_both() -> None:
-        for kind in ("lists", "plain"):
+        for kind in ("lists", "plain", "looked at", "answers"):
             for deadline in (1.1, None):
                 explore(replace(setup(kind, deadline), table=table), ALL_MOVES)
 

@@ -35,16 +35,28 @@ from a2a_delegate.lifecycle.observations import (
     TimePassed,
 )
 from a2a_delegate.lifecycle.operations import OperationName
-from a2a_delegate.lifecycle.plan import Plan, Timing
+from a2a_delegate.lifecycle.plan import Mission, Plan, Timing
 from a2a_delegate.lifecycle.table import TABLE
 from a2a_delegate.outcome import Completed, Effect
 from tests.lifecycle import judge, ledger
-from tests.lifecycle.replies import ENDINGS, ENDS, NEWER, OLDER, STATES, TASK, attempt
+from tests.lifecycle.replies import (
+    ANSWERING,
+    ENDINGS,
+    ENDS,
+    NEWER,
+    OLDER,
+    STATE_OF,
+    STATES,
+    TASK,
+    attempt,
+    known,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from a2a_delegate.lifecycle.commands import Command
+    from a2a_delegate.lifecycle.plan import Route
     from a2a_delegate.lifecycle.table import Cells, Phase
 
 SEND, GET, LIST, CANCEL = OperationName
@@ -72,13 +84,33 @@ TIMING: Final = Timing(poll_interval_max=2.0)
 
 
 def setup(kind: str, deadline: float | None, timing: Timing = TIMING) -> Setup:
-    """Return one of four kinds: `plain` cannot list, `lists` can, `falls back` to an older one."""
-    plan = Plan("peer", OLDER if kind in {"plain", "here"} else NEWER, timing, deadline)
+    """Return one of several kinds.
+
+    `plain` cannot list, `lists` can, `falls back` to an older one, `here` is in this process;
+    `answers` goes on with a task. Of what was handed over before, `taken up` and `looked at` know
+    the task, `sought` and `looked for` do not, and of what is `lost` the peer cannot even list.
+    """
+    plan = Plan("peer", _ROUTES.get(kind, OLDER), timing, deadline)
     if kind == "falls back":
         plan = replace(plan, fallback=OLDER)
     elif kind == "here":
         plan = replace(plan, in_process=True)
+    elif kind in {"taken up", "sought", "lost"}:
+        plan = replace(plan, mission=Mission.TAKE_UP)
+    elif kind in {"looked at", "looked for"}:
+        plan = replace(plan, mission=Mission.LOOK)
     return Setup(f"{kind}, deadline {deadline}", plan)
+
+
+_ROUTES: Mapping[str, Route] = {
+    "lists": NEWER,
+    "falls back": NEWER,
+    "sought": NEWER,
+    "looked for": NEWER,
+    "taken up": known(OLDER),
+    "looked at": known(OLDER),
+    "answers": ANSWERING,
+}
 
 
 class Fate(Enum):
@@ -157,7 +189,15 @@ class World:
         self.state = ""
         """The state of the peer's task, as last decided."""
         self.lied = False
-        self.ledger = ledger.Ledger()
+        before = setup.plan.mission is not Mission.HAND_OVER
+        knows = before and setup.plan.route.intent.task_id is not None
+        if before:
+            self.fate = Fate.RAN if knows else Fate.OPEN
+        self.ledger = ledger.Ledger(
+            ever_left=before,
+            id_told=knows,
+            began_shown=before or setup.plan.route.answers is not None,
+        )
 
     def fork(self) -> World:
         """Return a world in the same state that goes on alone."""
@@ -210,15 +250,29 @@ class World:
         if flight.name is SEND:
             return self._send_endings(flight)
         states = _later(self.state, lied=self.lied)
+        if self.setup.plan.route.answers is not None:
+            states = self._states_of_answered(states)
         if flight.let_go or flight.deaf:
             # Failures of what was let go must count for nothing; two kinds stand for all.
             return (("page, ours",) if flight.name is LIST else states) + ("lost", "gone")
         if flight.name is GET:
             return (*states, "gone", "error", "error, later", "lost", "foreign")
         if flight.name is CANCEL:
-            lie = () if self.state in ENDS else ("canceled, a lie",)
+            lie = () if self.state in ENDS or not self.ledger.id_told else ("canceled, a lie",)
             return (*states, *lie, "not cancelable", "error", "lost", "foreign")
         return _PAGES if self.fate in {Fate.OPEN, Fate.RAN} else ("page, none", "lost")
+
+    def _states_of_answered(self, states: tuple[str, ...]) -> tuple[str, ...]:
+        """Show the task that is answered: with our answer in it, or without."""
+        if self.ledger.id_told:
+            asks = ("input-required, new",) if "input-required" in states else ()
+            return (*states, *asks)
+        if self.fate not in {Fate.OPEN, Fate.RAN}:
+            return states
+        ours = tuple(f"{state}, ours" for state in states)
+        new = ("input-required, new, ours",) if "input-required" in states else ()
+        before = "completed" in states and self.fate is Fate.OPEN
+        return (*states, *ours, *new, *(("completed, before",) if before else ()))
 
     def _send_endings(self, flight: Flight) -> tuple[str, ...]:
         plan = self.setup.plan
@@ -233,7 +287,9 @@ class World:
             return (*cut, "lost", "unreadable", "error")
         versions = () if plan.fallback is None else ("version refused",)
         contexts = ("context refused",) if plan.route.own_context else ()
-        return (*cut, "message", "lost", "unreadable", "error", *_REFUSALS, *versions, *contexts)
+        answered = () if plan.route.answers is None else ("gone", "input-required, new")
+        refusals = (*_REFUSALS, *versions, *contexts, *answered)
+        return (*cut, "message", "lost", "unreadable", "error", *refusals)
 
     # -- what happens ----------------------------------------------------------------------------
 
@@ -274,7 +330,7 @@ class World:
         self._tell(CancelRequested("caller", REASON))
 
     def _tell_left(self, flight: Flight) -> None:
-        self.ledger.ever_left = True
+        self.ledger.ever_left, self.ledger.refused = True, False
         self._tell(BodyLeft())
         if self.setup.plan.in_process:
             flight.id_shown, self.fate = True, Fate.RAN
@@ -305,8 +361,12 @@ class World:
 
     def _decide(self, flight: Flight, label: str) -> None:
         """Fix the truth by what the peer is about to say."""
-        if label in STATES:
-            self.state, self.fate = label, Fate.RAN
+        if label == "completed, before":
+            self.state, self.fate = "completed", Fate.REFUSED
+        elif label in STATE_OF:
+            self.state = STATE_OF[label]
+            if ledger.adopts(self, flight, label):
+                self.fate = Fate.RAN
         elif label == "canceled, a lie":
             self.lied = True
         elif label == "message":
@@ -355,7 +415,7 @@ class World:
 
 
 _REFUSALS = ("refused", "busy", "busy, later")
-_REFUSED = frozenset({*_REFUSALS, "version refused", "context refused"})
+_REFUSED = frozenset({*_REFUSALS, "version refused", "context refused", "gone"})
 _SHOW_OURS = frozenset({"page, ours", "page, two", "page, ours and more", "page, two and more"})
 _PAGES = (
     "page, none",
