@@ -1,13 +1,13 @@
 """The body of a reply, read within bounds.
 
-A peer may send any number of bytes, in pieces of one byte, compressed a thousandfold although
-nobody asked for that. What is kept stays below the limit, counted as decoded, whatever comes.
+A peer may send any number of bytes, in pieces of one byte. What is kept stays below the limit,
+whatever comes. Nothing is decoded: nobody asked for an encoding, and a few bytes that unfold to
+millions save nothing that is worth it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import zlib
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, cast
 
@@ -102,9 +102,9 @@ async def read_body(response: httpx.Response, received: Received) -> None:
     if response.is_stream_consumed:
         # A hook of the caller's client, or a transport without a network, has read it already.
         received.add(response.content, complete=True)
+        _refuse(_encoding_of(response))
         return
-    if "content-encoding" in response.headers:
-        bounded(response, received.limit)
+    encoding = _encoding_of(response)
     announced = response.headers.get("content-length", "")
     # No id is searched in what is complete: the reply itself shows it. Longer than a number of
     # 64 bits, a length is nonsense.
@@ -123,18 +123,30 @@ async def read_body(response: httpx.Response, received: Received) -> None:
         await _let_go(chunks)
         raise
     await response.aclose()
+    _refuse(encoding)
 
 
 def bounded(response: httpx.Response, limit: int) -> None:
-    """Let a reply's body be read as plain bytes and no more than `limit` of them, by anyone.
+    """Let a reply's body be read as it comes and no more than `limit` bytes of it, by anyone.
 
-    httpx would decode one piece of 64 KiB to 64 MiB at once. Here the decoding itself is bounded.
+    httpx would decode it, and unfold one piece of 64 KiB to 64 MiB at once.
     """
     if response.is_stream_consumed:
         return
-    words = response.headers.get("content-encoding", "").strip().lower()
+    encoding = _encoding_of(response)
     response.headers.pop("content-encoding", None)
-    response.stream = _Bounded(_stream_of(response), _Decoder(words, limit))
+    response.stream = _Bounded(_stream_of(response), limit, encoding)
+
+
+def _encoding_of(response: httpx.Response) -> str:
+    """Return the encoding that hides the body, empty for none (RFC 9110 section 8.4)."""
+    words = response.headers.get("content-encoding", "").strip().lower()
+    return "" if words == "identity" else words
+
+
+def _refuse(encoding: str) -> None:
+    if encoding:
+        raise UnreadableBodyError(f"its encoding is {encoding!r}, and none was asked for")
 
 
 def _stream_of(response: httpx.Response) -> httpx.AsyncByteStream:
@@ -174,52 +186,34 @@ async def _let_go(chunks: AsyncIterator[bytes]) -> None:
             await chunks.aclose()
 
 
-class _Decoder:
-    """Decodes the pieces of one body, and counts what comes of them."""
-
-    __slots__ = ("_inflate", "_left", "_limit", "_words")
-
-    def __init__(self, words: str, limit: int) -> None:
-        self._words = words
-        self._limit = limit
-        self._left = limit
-        # 32: told by its own header whether it is gzip or zlib.
-        self._inflate = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32)
-
-    def decode(self, chunk: bytes) -> bytes:
-        """Return the plain bytes. Raises UnreadableBodyError."""
-        if self._words in {"gzip", "x-gzip", "deflate"}:
-            try:
-                chunk = self._inflate.decompress(chunk, self._left + 1)
-            except zlib.error as problem:
-                raise UnreadableBodyError(f"its encoding is broken: {problem}") from problem
-        elif self._words not in {"", "identity"}:
-            raise UnreadableBodyError(f"its encoding is {self._words!r}, and none was asked for")
-        self._left -= len(chunk)
-        if self._left < 0:
-            raise UnreadableBodyError(f"it is larger than {self._limit} bytes")
-        return chunk
-
-
 class _Bounded(httpx.AsyncByteStream):
-    """The stream of one reply, decoded within a bound; like that of a network, it is read once."""
+    """The stream of one reply within a bound; like that of a network, it is read once."""
 
-    def __init__(self, stream: httpx.AsyncByteStream, decoder: _Decoder) -> None:
+    def __init__(self, stream: httpx.AsyncByteStream, limit: int, encoding: str) -> None:
         self._stream = stream
         self._chunks = aiter(stream)
-        self._decoder = decoder
+        self._limit = limit
+        self._left = limit
+        self._encoding = encoding
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self
 
     async def __anext__(self) -> bytes:
-        """Return the next piece. Raises UnreadableBodyError, and ends the stream below then."""
-        chunk = await anext(self._chunks)
+        """Return the next piece; the stream below has ended when it raises.
+
+        Raises UnreadableBodyError for too many bytes, and in place of the end for an encoding.
+        """
         try:
-            return self._decoder.decode(chunk)
-        except UnreadableBodyError:
-            await _let_go(self._chunks)
+            chunk = await anext(self._chunks)
+        except StopAsyncIteration:
+            _refuse(self._encoding)
             raise
+        self._left -= len(chunk)
+        if self._left < 0:
+            await _let_go(self._chunks)
+            raise UnreadableBodyError(f"it is larger than {self._limit} bytes")
+        return chunk
 
     async def aclose(self) -> None:
         """Close the stream below."""
