@@ -7,6 +7,7 @@ did, and nobody can say. The exception only tells at which step it happened.
 from __future__ import annotations
 
 import contextlib
+import errno
 import ssl
 import traceback
 from typing import TYPE_CHECKING
@@ -111,7 +112,7 @@ def _text_of(problem: BaseException) -> str:
 
 
 def _phase_before(problem: BaseException) -> str:
-    if isinstance(problem, httpx.PoolTimeout):
+    if isinstance(problem, httpx.PoolTimeout) or _out_of_files(problem):
         return "queue"
     if isinstance(problem, httpx.WriteError | httpx.WriteTimeout | SealedError):
         return "write"
@@ -121,6 +122,18 @@ def _phase_before(problem: BaseException) -> str:
     ):
         return "tls"
     return "connect"
+
+
+def _out_of_files(problem: BaseException) -> bool:
+    """Tell whether it was this machine that had no room for one more connection.
+
+    Whoever tries several addresses puts the errors of all of them into a group.
+    """
+    return any(
+        isinstance(one, OSError) and one.errno in {errno.EMFILE, errno.ENFILE}
+        for link in _chain(problem)
+        for one in (link.exceptions if isinstance(link, BaseExceptionGroup) else (link,))
+    )
 
 
 def _phase_of_loss(problem: Exception) -> str:
