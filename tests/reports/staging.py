@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Notes", "requests_of"]
 
-SPOKEN: Final = ("1.0", "0.3")
+SPOKEN: Final = ("1.0", "0.3", "0.2")
 """The versions that a report is played in where it is not about one of them."""
 
 VERSIONS: Final = pytest.mark.parametrize("version", SPOKEN)
@@ -26,6 +26,13 @@ VERSIONS: Final = pytest.mark.parametrize("version", SPOKEN)
 Json: TypeAlias = dict[str, Any]
 
 ORIGIN: Final = "https://peer.example"
+CARD: Final = f"{ORIGIN}/.well-known/agent-card.json"
+OLD_CARD: Final = f"{ORIGIN}/.well-known/agent.json"
+
+
+def card_place(version: str) -> str:
+    """Return where a scripted peer that speaks this version alone has its card."""
+    return OLD_CARD if version == "0.2" else CARD
 
 
 @asynccontextmanager

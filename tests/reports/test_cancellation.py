@@ -366,6 +366,11 @@ async def test_a_task_that_completed_while_it_was_cancelled_is_completed(
     async with delegate_of(peer, poll_interval=1.9) as delegate:
         result = await cancelled_after(2.05, delegate, "slow 2")
     assert requests_of(peer, Operation.CANCEL), "the cancel came after the end"
+    if states(peer) == [WorkState.CANCELED]:
+        # A server of 0.2 lets a cancel overwrite the end, and nobody can be shown the answer.
+        assert isinstance(result, Cancelled)
+        assert (version, result.effect) == ("0.2", Effect.RAN)
+        return
     assert isinstance(result, Completed)
     assert (result.output, result.late) == ("result of slow 2", True)
 

@@ -40,9 +40,12 @@ from a2a_delegate.testing import (
     ScriptedPeer,
 )
 from tests.reports.staging import (
+    CARD,
+    OLD_CARD,
     ORIGIN,
     VERSIONS,
     Notes,
+    card_place,
     changed,
     delegate_of,
     requests_of,
@@ -55,7 +58,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.anyio, pytest.mark.virtual_time]
 
-NEW, OLD = "/.well-known/agent-card.json", "/.well-known/agent.json"
 TLS = httpx.create_ssl_context()
 """Made once: each client would take its own time to make one."""
 
@@ -120,7 +122,7 @@ async def test_an_address_that_is_none_is_named_when_the_card_is_found(
     with pytest.raises(InvalidAgentCardError) as caught:
         await found(shows(at(version, url), version))
     assert caught.value.problem in {CardProblem.BAD_URL, CardProblem.NO_USABLE_INTERFACE}
-    assert caught.value.url == f"{ORIGIN}{NEW}"
+    assert caught.value.url == card_place(version)
     if isinstance(url, str) and url and "\\" not in url:
         assert url in caught.value.reason
 
@@ -184,9 +186,7 @@ async def test_the_address_of_a_card_is_used_byte_for_byte(version: str, path: s
 
 
 @pytest.mark.report("D6")
-@pytest.mark.parametrize(
-    "typed", [f"{ORIGIN}{NEW}", f"{ORIGIN}{OLD}", f"{ORIGIN}/a/card.json", f"{ORIGIN}/c.json?v=2"]
-)
+@pytest.mark.parametrize("typed", [CARD, OLD_CARD, f"{ORIGIN}/a/card.json", f"{ORIGIN}/c.json?v=2"])
 @respx.mock
 async def test_the_full_address_of_a_card_is_asked_as_it_is_and_alone(typed: str) -> None:
     respx.get(typed).respond(json=card_of("1.0"))
@@ -201,7 +201,8 @@ async def test_the_full_address_of_a_card_is_asked_as_it_is_and_alone(typed: str
 @pytest.mark.parametrize("serving", range(4))
 @respx.mock
 async def test_a_card_is_sought_below_the_typed_path_and_then_at_the_root(serving: int) -> None:
-    places = [f"{ORIGIN}{base}{path}" for base in ("/agents/a", "") for path in (NEW, OLD)]
+    root = (CARD, OLD_CARD)
+    places = [*(one.replace(ORIGIN, f"{ORIGIN}/agents/a") for one in root), *root]
     for number, place in enumerate(places):
         if number == serving:
             respx.get(place).respond(json=card_of("1.0"))
@@ -213,14 +214,14 @@ async def test_a_card_is_sought_below_the_typed_path_and_then_at_the_root(servin
 
 
 @pytest.mark.report("D9")
-@pytest.mark.parametrize("version", ["1.0", "0.3"])
+@VERSIONS
 @pytest.mark.parametrize("status", [401, 404, 405])
 @respx.mock
 async def test_the_old_place_is_tried_where_nothing_is_at_the_new_one(
     version: str, status: int
 ) -> None:
-    respx.get(f"{ORIGIN}{NEW}").respond(status)
-    respx.get(f"{ORIGIN}{OLD}").respond(json=card_of(version))
+    respx.get(CARD).respond(status)
+    respx.get(OLD_CARD).respond(json=card_of(version))
     async with httpx.AsyncClient(verify=TLS) as client:
         card = await fetch_agent_card(ORIGIN, client=client)
     assert card.interfaces[0].version == version
@@ -230,13 +231,13 @@ async def test_the_old_place_is_tried_where_nothing_is_at_the_new_one(
 @pytest.mark.parametrize("status", [302, 400, 403, 410, 418, 429, 500, 501, 502, 503, 504])
 @respx.mock
 async def test_any_other_refusal_is_shown_and_not_sought_around(status: int) -> None:
-    respx.get(f"{ORIGIN}{NEW}").respond(status, text="the card broke: no url")
-    old = respx.get(f"{ORIGIN}{OLD}").respond(json=card_of("1.0"))
+    respx.get(CARD).respond(status, text="the card broke: no url")
+    old = respx.get(OLD_CARD).respond(json=card_of("1.0"))
     async with httpx.AsyncClient(verify=TLS) as client:
         with pytest.raises(InvalidAgentCardError) as caught:
             await fetch_agent_card(ORIGIN, client=client)
     assert not old.called
-    assert (caught.value.status, caught.value.url) == (status, f"{ORIGIN}{NEW}")
+    assert (caught.value.status, caught.value.url) == (status, CARD)
     assert f"(HTTP {status})" in str(caught.value)
     assert "the card broke: no url" in str(caught.value)
 
@@ -374,7 +375,7 @@ async def test_a_host_that_does_not_exist_was_never_reached(phase: Refusal) -> N
     peer.always(Operation.CARD, RefuseConnection(phase))
     with pytest.raises(PeerUnreachableError) as caught:
         await found(peer)
-    assert (caught.value.phase, caught.value.url) == ("card", f"{ORIGIN}{NEW}")
+    assert (caught.value.phase, caught.value.url) == ("card", CARD)
 
 
 @pytest.mark.report("D25")
@@ -406,7 +407,7 @@ async def test_no_address_in_an_answer_is_ever_called(version: str, prompt: str)
         result = await delegate.dispatch(prompt)
     assert isinstance(result, Completed)
     assert links in (result.output or "")
-    assert {one.url for one in peer.truth.requests} == {f"{ORIGIN}{NEW}", f"{ORIGIN}/rpc"}
+    assert {one.url for one in peer.truth.requests} - {CARD, OLD_CARD} == {f"{ORIGIN}/rpc"}
 
 
 @pytest.mark.report("D26")
@@ -434,7 +435,7 @@ async def test_defaults_on_both_sides_talk_to_each_other(versions: tuple[str, ..
 @pytest.mark.parametrize(
     ("target", "named"),
     [
-        (f"{ORIGIN}{NEW}/", ORIGIN),
+        (f"{CARD}/", ORIGIN),
         ("https://elsewhere.example/card", "https://elsewhere.example"),
         ("http://peer.example/card", "http://peer.example"),
         ("/moved", ORIGIN),
@@ -516,6 +517,32 @@ async def test_a_version_is_known_by_its_major_and_minor(word: object) -> None:
     assert request.headers["a2a-version"] == "1.0"
 
 
+@pytest.mark.report("P4", "D14")
+@pytest.mark.parametrize(
+    ("word", "version"),
+    [
+        ("0.3", "0.3"),
+        ("0.3.0", "0.3"),
+        ("v0.3.9", "0.3"),
+        ("0.2", "0.2"),
+        ("0.2.6", "0.2"),
+        (..., "0.2"),
+        (None, "0.2"),
+        ("", "0.2"),
+    ],
+    ids=repr,
+)
+async def test_an_old_version_is_known_and_a_card_that_tells_none_is_of_0_2(
+    word: object, version: str
+) -> None:
+    peer = shows(card_of("0.3", protocolVersion=word), version)
+    async with delegate_of(peer) as delegate:
+        result = await delegate.dispatch("work")
+    assert isinstance(result, Completed)
+    assert result.handle is not None
+    assert result.handle.version == version
+
+
 @pytest.mark.report("P5")
 @pytest.mark.parametrize("word", [..., None, ""], ids=repr)
 async def test_an_interface_that_tells_no_version_is_read_as_1_0_and_noted(word: object) -> None:
@@ -525,11 +552,13 @@ async def test_an_interface_that_tells_no_version_is_read_as_1_0_and_noted(word:
 
 
 SAYS_1_0, SAYS_0_3 = card_of("1.0"), card_of("0.3")
-BOTH = ScriptedPeer(("1.0", "0.3")).card()
+SAYS_NOTHING = card_of("0.3", protocolVersion=...)
 
 
 @pytest.mark.report("D13", "D14")
-@pytest.mark.parametrize(("card", "speaks"), [(SAYS_1_0, "0.3"), (SAYS_0_3, "1.0")], ids=range(2))
+@pytest.mark.parametrize(
+    ("card", "speaks"), [(SAYS_1_0, "0.3"), (SAYS_0_3, "1.0"), (SAYS_NOTHING, "1.0")], ids=range(3)
+)
 async def test_a_peer_that_does_not_speak_what_its_card_says_is_told_apart(
     card: Json, speaks: str
 ) -> None:

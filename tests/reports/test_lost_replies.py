@@ -281,7 +281,7 @@ async def test_each_call_has_a_deadline_of_its_own(
         result = await delegate.dispatch(DelegateRequest("stuck", timeout=limit))
         took = anyio.current_time() - began
     assert isinstance(result, Unknown | TimedOut)
-    assert limit <= took <= limit + BOUND
+    assert limit - 0.001 <= took <= limit + BOUND
     assert peer.truth.open == 0
 
 
@@ -514,22 +514,20 @@ async def test_a_get_that_fails_is_asked_again(version: str, trouble: Behaviour)
 @pytest.mark.report("P28")
 @VERSIONS
 @pytest.mark.parametrize("phase", Refusal)
-@pytest.mark.parametrize("loss", Loss)
-async def test_what_never_left_is_told_from_what_may_have_run(
-    version: str, phase: Refusal, loss: Loss
-) -> None:
+async def test_what_never_left_is_told_from_what_may_have_run(version: str, phase: Refusal) -> None:
     peer = ScriptedPeer((version,), lists=False)
     async with delegate_of(peer) as delegate:
         peer.script(Operation.SEND, *[RefuseConnection(phase)] * 3)
         refused = await delegate.dispatch("work")
-        peer.script(Operation.SEND, DropAfterAccepting(loss=loss))
-        dropped = await delegate.dispatch("work")
+        peer.script(Operation.SEND, *(DropAfterAccepting(loss=loss) for loss in Loss))
+        dropped = [await delegate.dispatch("work") for _ in Loss]
     assert isinstance(refused, Failed)
     assert isinstance(refused.error, PeerUnreachableError)
     assert (refused.effect, refused.handle) == (Effect.NOT_STARTED, None)
-    assert isinstance(dropped, Unknown)
-    assert isinstance(dropped.cause, LostReplyError)
-    assert dropped.effect is Effect.MAY_HAVE_RUN
+    for result in dropped:
+        assert isinstance(result, Unknown)
+        assert isinstance(result.cause, LostReplyError)
+        assert result.effect is Effect.MAY_HAVE_RUN
 
 
 # -- many at once ----------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ from a2a_delegate.testing import (
     Respond,
     ScriptedPeer,
 )
-from tests.reports.staging import ORIGIN, VERSIONS, Notes, delegate_of
+from tests.reports.staging import CARD, OLD_CARD, ORIGIN, VERSIONS, Notes, delegate_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,8 +41,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.anyio, pytest.mark.virtual_time]
 
-CARD = f"{ORIGIN}/.well-known/agent-card.json"
-OLD_CARD = f"{ORIGIN}/.well-known/agent.json"
 STRANGER = "https://elsewhere.example"
 SECRET = "s3cr3t"
 TLS = httpx.create_ssl_context()
@@ -97,27 +95,25 @@ async def test_a_card_cannot_send_a_credential_to_another_origin(
 @pytest.mark.report("A1", "P12", "P27")
 @VERSIONS
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @respx.mock
-async def test_a_redirect_cannot_take_a_credential_along(
-    version: str, way: dict[str, Any], status: int
-) -> None:
+async def test_a_redirect_cannot_take_a_credential_along(version: str, way: dict[str, Any]) -> None:
     card = respx.get(CARD).respond(json=at(f"{ORIGIN}/rpc", version))
-    moved = respx.post(f"{ORIGIN}/rpc").respond(status, headers={"location": f"{STRANGER}/rpc"})
+    endpoint = respx.post(f"{ORIGIN}/rpc")
     stranger = respx.route(host="elsewhere.example").respond(200, json=at(STRANGER, version))
     options = {name: value for name, value in way.items() if name != "client"}
     own = {"follow_redirects": True, **way.get("client", {})}
     async with httpx.AsyncClient(verify=TLS, **own) as client:
         found = await fetch_agent_card(ORIGIN, client=client, **options)
         async with A2ADelegate("x", found, client=client, **options) as delegate:
-            result = await delegate.dispatch("work")
-        card.respond(status, headers={"location": f"{STRANGER}/card"})
-        with pytest.raises(InvalidAgentCardError):
-            await fetch_agent_card(ORIGIN, client=client, **options)
-    assert isinstance(result, Failed | Rejected)
+            for status in (301, 302, 303, 307, 308):
+                endpoint.respond(status, headers={"location": f"{STRANGER}/rpc"})
+                assert isinstance(await delegate.dispatch("work"), Failed | Rejected)
+                card.respond(status, headers={"location": f"{STRANGER}/card"})
+                with pytest.raises(InvalidAgentCardError):
+                    await fetch_agent_card(ORIGIN, client=client, **options)
     assert not stranger.called
-    assert moved.called
-    assert all(tells(call.request.headers) for call in card.calls)
+    assert len(card.calls) == 6
+    assert all(tells(call.request.headers) for call in [*card.calls, *endpoint.calls])
 
 
 @pytest.mark.report("A4", "A5", "A6", "A8")
@@ -133,7 +129,9 @@ async def test_a_credential_goes_with_every_request_the_cards_included(
         await delegate.dispatch(DelegateRequest("stuck", timeout=3))
     asked = {one.operation for one in peer.truth.requests}
     listed = {Operation.LIST} if version == "1.0" else set()
-    assert asked == {Operation.CARD, Operation.SEND, Operation.GET, Operation.CANCEL} | listed
+    assert (
+        asked - {None} == {Operation.CARD, Operation.SEND, Operation.GET, Operation.CANCEL} | listed
+    )
     assert all(tells(one.headers) for one in peer.truth.requests)
 
 
@@ -248,7 +246,7 @@ async def test_a_card_leads_to_no_address_that_the_caller_did_not_bind(
     with pytest.raises((UnsafeEndpointError, InvalidAgentCardError)):
         async with delegate_of(peer):
             raise AssertionError
-    assert {one.operation for one in peer.truth.requests} == {Operation.CARD}
+    assert {one.url for one in peer.truth.requests} <= {CARD, OLD_CARD}
 
 
 @pytest.mark.report("A9")
@@ -297,7 +295,7 @@ async def test_what_a_card_says_of_itself_is_data_that_goes_nowhere(
     assert isinstance(result, Completed)
     assert "Ignore all" not in shown
     assert all(b"Ignore all" not in one.content for one in peer.truth.requests)
-    assert {one.url for one in peer.truth.requests} == {CARD, f"{ORIGIN}/rpc"}
+    assert {one.url for one in peer.truth.requests} - {CARD, OLD_CARD} == {f"{ORIGIN}/rpc"}
 
 
 @pytest.mark.report("A10")
