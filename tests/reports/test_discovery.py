@@ -161,6 +161,38 @@ async def test_an_address_that_was_not_typed_is_refused_with_the_way_to_allow_it
     assert not requests_of(peer, Operation.SEND)
 
 
+@pytest.mark.report("D2", "D4")
+@VERSIONS
+@pytest.mark.parametrize(
+    ("typed", "url", "same"),
+    [
+        ("http://localhost:8000", "http://127.0.0.1:8000/rpc", True),
+        ("http://127.0.0.1:8000", "http://localhost:8000/rpc", True),
+        ("http://[::1]:8000", "http://127.0.0.2:8000/rpc", True),
+        ("http://localhost:8000", "http://localhost:9000/rpc", False),
+        ("http://localhost:8000", "https://localhost:8000/rpc", False),
+        ("http://localhost:8000", "http://0.0.0.0:8000/", False),
+        ("http://127.0.0.1:8000", "http://[::]:8000/", False),
+        ("http://localhost:8000", "http://localhost.peer.example:8000/", False),
+    ],
+)
+@respx.mock
+async def test_the_names_of_this_machine_are_one_origin_and_those_to_listen_at_are_none(
+    version: str,
+    typed: str,
+    url: str,
+    same: bool,  # noqa: FBT001 - an example
+) -> None:
+    respx.get(url__startswith=f"{typed}/.well-known/").respond(json=at(version, url))
+    async with httpx.AsyncClient(verify=TLS) as client:
+        card = await fetch_agent_card(typed, client=client)
+        if same:
+            A2ADelegate("x", card, client=client)
+            return
+        with pytest.raises(UnsafeEndpointError, match="allowed_origins"):
+            A2ADelegate("x", card, client=client)
+
+
 @pytest.mark.report("D5")
 @VERSIONS
 async def test_plain_http_behind_https_is_refused_by_name(version: str) -> None:

@@ -419,6 +419,20 @@ async def test_a_token_is_renewed_by_the_callers_own_authentication(version: str
     assert tokens[:4] == ["Bearer 0", "Bearer 1", "Bearer 1", "Bearer 2"]
 
 
+@pytest.mark.report("L13")
+@VERSIONS
+async def test_a_send_that_was_refused_for_its_token_runs_once_with_the_next_one(
+    version: str,
+) -> None:
+    peer = ScriptedPeer((version,))
+    async with delegate_of(peer, auth=Renewing()) as delegate:
+        peer.script(Operation.SEND, REFUSED)
+        result = await delegate.dispatch("work")
+    assert isinstance(result, Completed)
+    assert len({one["messageId"] for one in sends(peer)}) == 1
+    assert (peer.truth.sends, runs(peer)) == (2, 1)
+
+
 GONE = [
     RpcError(-32001, "Task not found"),
     RpcError(-32001, "unknown", status=404),

@@ -324,6 +324,24 @@ async def test_an_echoed_history_stays_out_of_the_output(version: str) -> None:
     assert "xxx" not in f"{result}{result.explain()}"
 
 
+@pytest.mark.report("R25")
+@VERSIONS
+@pytest.mark.parametrize("echoes", [0, 1, 17])
+async def test_an_answer_that_stands_only_in_the_history_is_the_last_one_after_ours(
+    version: str, echoes: int
+) -> None:
+    def echo(task: Json) -> None:
+        before = [agent_message(version, "old words", f"h-{n}") for n in range(echoes)]
+        task["history"] = [*before, *task["history"]]
+
+    peer = ScriptedPeer((version,))
+    peer.script(Operation.SEND, changed(echo))
+    peer.always(Operation.GET, changed(echo))
+    result = await dispatched(peer, "history")
+    assert isinstance(result, Completed)
+    assert result.output == "result of history"
+
+
 @pytest.mark.report("R29", "M10")
 @VERSIONS
 @pytest.mark.parametrize("state", [WorkState.INPUT_REQUIRED, WorkState.AUTH_REQUIRED])
