@@ -14,6 +14,7 @@ import httpx
 from a2a_delegate.bindings.body import WatchedAuth, WatchedBody, WatchedRequest
 from a2a_delegate.bindings.failures import CLOSED, failed
 from a2a_delegate.bindings.reading import Received, UnreadableBodyError, give_up, read_body
+from a2a_delegate.bindings.trace_context import trace_context
 from a2a_delegate.errors import InvalidReplyError, PeerUnreachableError, UsageError
 from a2a_delegate.lifecycle.operations import Lost, NotSent, Unreadable
 from a2a_delegate.model.frozen import dataclass
@@ -150,17 +151,22 @@ class Carrier:
             OPERATION_EXTENSION: str(errand.name),
             IDENTITY_EXTENSION: errand.identity,
         }
+        headers = dict(errand.headers)
+        trace = trace_context()
+        if trace and not any(name.lower() in trace for name in headers):
+            headers.update(trace)
         if errand.body is None:
             request = self._client.build_request(
-                "GET", errand.url, headers=errand.headers, extensions=extensions
+                "GET", errand.url, headers=headers, extensions=extensions
             )
             return request, auth
+        headers["Content-Length"] = str(len(errand.body))
         body = WatchedBody(errand.body, exchange)
         request = self._client.build_request(
             "POST",
             errand.url,
             content=body,
-            headers={**errand.headers, "Content-Length": str(len(errand.body))},
+            headers=headers,
             extensions=extensions,
         )
         # Headers of the client's own could ask for chunks; a body of known length has none.
