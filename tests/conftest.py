@@ -7,10 +7,15 @@ import pytest
 import trio.testing
 
 from tests import installed_package
+from tests.figures import pytest_terminal_summary
 from tests.no_skips import pytest_make_collect_report, pytest_runtest_makereport
 from tests.virtual_time import VirtualTimeLoop
 
-__all__ = ["pytest_make_collect_report", "pytest_runtest_makereport"]
+__all__ = [
+    "pytest_make_collect_report",
+    "pytest_runtest_makereport",
+    "pytest_terminal_summary",
+]
 
 # The tiers repeat themselves exactly, so that a red one is red for a reason in the change;
 # the search for new examples is what `scripts/soak` is for (--hypothesis-profile=soak).

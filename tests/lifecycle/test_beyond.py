@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from a2a_delegate.lifecycle.plan import Timing
 from tests.lifecycle.judge import ANSWERS
-from tests.lifecycle.world import Move, World, setup
+from tests.lifecycle.world import SENT, TAKEN_UP, Move, World, setup
 
 pytestmark = [pytest.mark.exhaustive, pytest.mark.timeout(300), pytest.mark.spec("LAW-12")]
 
@@ -25,7 +25,7 @@ class LongLife(RuleBasedStateMachine):
     world: World
 
     @initialize(
-        kind=st.sampled_from(("plain", "lists", "falls back", "here")),
+        kind=st.sampled_from((*SENT, *TAKEN_UP)),
         deadline=deadlines,
         poll_interval=seconds.filter(bool),
         grown=st.sampled_from((1.0, 3.0, 30.0)),

@@ -6,9 +6,8 @@ below are those that specs/laws.md states.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
@@ -22,19 +21,17 @@ from a2a_delegate.lifecycle.steps import (
 )
 from a2a_delegate.lifecycle.table import TABLE, Event, Phase, Rule
 from tests.lifecycle.explorer import CELLS, BrokenLawError, Cell, Report, explore, recording
-from tests.lifecycle.world import setup
+from tests.lifecycle.world import SENT, TAKEN_UP, setup
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from a2a_delegate.lifecycle.table import Cells
 
 pytestmark = pytest.mark.exhaustive
 
 DEADLINES = (None, 0.0, 0.1, 1.1, 2.6, 40.0)
 """None, passed before the start, and later: at each depth one of them falls in each phase."""
-KINDS = ("plain", "lists", "falls back", "here", "answers")
-TAKEN_UP = ("taken up", "sought", "lost", "looked at", "looked for")
-"""Kinds in which nothing is sent: what was handed over before is taken up, or looked at."""
-
 ALL_MOVES = 5
 """Moves of every interleaving in which everything can happen at every step."""
 LONGER = {
@@ -80,7 +77,7 @@ class Exploration:
 @pytest.fixture(scope="module")
 def explored() -> Exploration:
     exploration = Exploration()
-    for kind in (*KINDS, *TAKEN_UP):
+    for kind in (*SENT, *TAKEN_UP):
         for deadline in DEADLINES:
             exploration.everything(kind, deadline, ALL_MOVES)
     for name in LONGER:
@@ -88,19 +85,14 @@ def explored() -> Exploration:
     return exploration
 
 
-def tell(capsys: pytest.CaptureFixture[str], total: Report) -> None:
-    """Say how much was gone through; the note of a work item tells it too."""
-    with capsys.disabled():
-        sys.stdout.write(f"{total}\n")
+Note: TypeAlias = "Callable[[str, object], None]"
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.spec("LAW-1", "LAW-2", "LAW-3", "LAW-4", "LAW-5", "LAW-7", "LAW-11", "LAW-12")
-def test_every_law_holds_in_all_interleavings(
-    explored: Exploration, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_law_holds_in_all_interleavings(explored: Exploration, record_property: Note) -> None:
     total = explored.total
-    tell(capsys, total)
+    record_property("explored", str(total))
     assert total.steps > 140_000
     assert total.ends > 50_000
     assert total.interleavings > 2_000_000
@@ -118,13 +110,13 @@ def test_the_figures_of_the_specification_are_these(
 
 @pytest.mark.timeout(300)
 def test_every_setup_was_gone_through(explored: Exploration) -> None:
-    kinds = len(KINDS) + len(TAKEN_UP)
+    kinds = len(SENT) + len(TAKEN_UP)
     assert len(explored.reports) == kinds * len(DEADLINES) + len(LONGER)
     passed = {name for name, report in explored.reports.items() if report.closed}
     # Where the deadline has passed before the start nothing is sent, and one look is soon taken:
     # there nothing is left to try.
     deadlines = [f"deadline {deadline}" for deadline in DEADLINES]
-    over = {f"everything: {kind}, deadline 0.0" for kind in KINDS}
+    over = {f"everything: {kind}, deadline 0.0" for kind in SENT}
     over |= {f"everything: {kind}, {one}" for kind in ("lost", "looked at") for one in deadlines}
     assert passed == over | {"everything: looked for, deadline 0.0"}
 
@@ -137,23 +129,21 @@ def test_every_rule_of_the_table_is_followed_somewhere(explored: Exploration) ->
 
 @pytest.mark.soak
 @pytest.mark.parametrize("deadline", DEADLINES)
-@pytest.mark.parametrize("kind", [*KINDS, *TAKEN_UP])
+@pytest.mark.parametrize("kind", [*SENT, *TAKEN_UP])
 def test_every_law_holds_in_longer_interleavings(
-    kind: str, deadline: float | None, capsys: pytest.CaptureFixture[str]
+    kind: str, deadline: float | None, record_property: Note
 ) -> None:
     exploration = Exploration()
     exploration.everything(kind, deadline, ALL_MOVES + 2)
-    tell(capsys, exploration.total)
+    record_property("explored", str(exploration.total))
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", LONGER)
-def test_every_law_holds_in_the_longest_interleavings(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_law_holds_in_the_longest_interleavings(name: str, record_property: Note) -> None:
     exploration = Exploration()
     exploration.longer(name, further=2)
-    tell(capsys, exploration.total)
+    record_property("explored", str(exploration.total))
 
 
 # -- the judge can say no ----------------------------------------------------------------------

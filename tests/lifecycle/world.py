@@ -102,6 +102,10 @@ def setup(kind: str, deadline: float | None, timing: Timing = TIMING) -> Setup:
     return Setup(f"{kind}, deadline {deadline}", plan)
 
 
+SENT: Final = ("plain", "lists", "falls back", "here", "answers")
+TAKEN_UP: Final = ("taken up", "sought", "lost", "looked at", "looked for")
+"""Kinds in which nothing is sent: what was handed over before is taken up, or looked at."""
+
 _ROUTES: Mapping[str, Route] = {
     "lists": NEWER,
     "falls back": NEWER,
