@@ -30,10 +30,16 @@ def pytest_report_header() -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Refuse virtual time for less than a module: the module's fixtures would not share it."""
+    """Refuse virtual time for less than a module: the module's fixtures would not share it.
+
+    And keep the real servers together.
+    """
     for item in items:
         module = item.getparent(pytest.Module)
         marked = item.get_closest_marker("virtual_time")
+        if item.get_closest_marker("interop"):
+            # Where the suite runs on several cores, the servers are started by one of them.
+            item.add_marker(pytest.mark.xdist_group("real servers"))
         if marked and module and not module.get_closest_marker("virtual_time"):
             message = f"{item.nodeid}: virtual_time marks whole modules; set it as pytestmark"
             raise pytest.UsageError(message)
