@@ -114,7 +114,9 @@ if TYPE_CHECKING:
         Unknown,
     )
     from a2a_delegate.peer.credentials import (
+        ApiKeyAuth,
         AuthProvider,
+        BearerAuth,
     )
     from a2a_delegate.runtime.card_lookup import (
         fetch_agent_card,
@@ -158,6 +160,7 @@ __all__ = [
     "AgentExtension",
     "AgentInterface",
     "AgentSkill",
+    "ApiKeyAuth",
     "Artifact",
     "ArtifactChunk",
     "Attempt",
@@ -165,6 +168,7 @@ __all__ = [
     "AttemptOutcome",
     "AuthProvider",
     "AuthRequired",
+    "BearerAuth",
     "Binding",
     "CancelReceipt",
     "CancelSent",
@@ -319,7 +323,7 @@ _HOMES = {
         "TimedOut",
         "Unknown",
     ),
-    "peer.credentials": ("AuthProvider",),
+    "peer.credentials": ("ApiKeyAuth", "AuthProvider", "BearerAuth"),
     "runtime.card_lookup": ("fetch_agent_card",),
     "runtime.config": ("A2ADelegateConfig",),
     "runtime.delegation": (

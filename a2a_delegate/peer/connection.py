@@ -14,16 +14,11 @@ from typing import TYPE_CHECKING, Any, cast
 import httpcore
 import httpx
 
+from a2a_delegate.peer.lanes import IDLE_SECONDS
+
 if TYPE_CHECKING:
     import ssl
     from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
-
-IDLE_SECONDS = 2.0
-"""How long an idle connection is kept.
-
-A peer that closes one as the next send arrives leaves an outcome that nobody can tell. Servers
-close theirs after 5 seconds and more, so ours go well before (httpx itself keeps them for 5).
-"""
 
 _ONE_WRITE_BYTES = 64 * 1024
 """Up to this size the head of a request and its body go out together."""

@@ -11,13 +11,14 @@ import httpx
 from a2a_delegate.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Generator
 
 AuthProvider: TypeAlias = Callable[[str | None, str], httpx.Auth | None]
 """Asked before each request: (principal, origin) -> how to authenticate, None for not at all.
 
-The principal is None until requests name one; an origin reads `https://agent.example`. What it
-returns may be a fresh object or always the same; keeping tokens is its own affair.
+The principal is None for a request that names none, and for that of a card; an origin reads
+`https://agent.example`. What it returns may be a fresh object or always the same; keeping tokens is
+its own affair.
 """
 
 PROTOCOL_HEADERS = frozenset(
@@ -78,6 +79,53 @@ class Credentials:
         return _Provided(self._auth, principal, origin)
 
 
+class BearerAuth(httpx.Auth):
+    """Authenticates by a token: `Authorization: Bearer ...` (RFC 6750).
+
+    Give it as `auth`, or return it from an AuthProvider; the token goes where that one says and is
+    never shown. Raises UsageError for a token that HTTP cannot carry, or that holds spaces: the
+    word Bearer is added here.
+    """
+
+    def __init__(self, token: str) -> None:
+        _check_header("Authorization", token)
+        if not token or " " in token or "\t" in token:
+            raise UsageError("a bearer token is one word; give it without the word Bearer before")
+        self._value = f"Bearer {token}"
+
+    def __repr__(self) -> str:
+        return "<BearerAuth>"
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """Send the token along."""
+        request.headers["Authorization"] = self._value
+        yield request
+
+
+class ApiKeyAuth(httpx.Auth):
+    """Authenticates by a key in a header, as an agent's card names it: `X-API-Key` if it does not.
+
+    As with BearerAuth the key goes where the caller bound it and is never shown. Raises UsageError
+    for a header or a key that HTTP cannot carry, and for a header that the protocol speaks by.
+    """
+
+    def __init__(self, key: str, *, header: str = "X-API-Key") -> None:
+        _check_header(header, key)
+        if not key:
+            raise UsageError("an API key is not empty")
+        if header.lower() in PROTOCOL_HEADERS:
+            raise UsageError(f"{header} is a header of the protocol and carries no key")
+        self._header, self._key = header, key
+
+    def __repr__(self) -> str:
+        return f"<ApiKeyAuth by {self._header}>"
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """Send the key along."""
+        request.headers[self._header] = self._key
+        yield request
+
+
 class _Provided(httpx.Auth):
     """Asks the provider as late as the request is sent, so that its errors end that request."""
 
@@ -91,6 +139,10 @@ class _Provided(httpx.Auth):
     ) -> AsyncGenerator[httpx.Request, httpx.Response]:
         """Run the flow of what the provider gives."""
         auth = self._provider(self._principal, self._origin)
+        if auth is not None and not isinstance(auth, httpx.Auth):
+            raise UsageError(
+                f"an auth provider returns an httpx.Auth or None; got {type(auth).__name__}"
+            )
         flow = (httpx.Auth() if auth is None else auth).async_auth_flow(request)
         try:
             asked = await anext(flow)

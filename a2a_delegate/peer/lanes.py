@@ -25,7 +25,6 @@ import httpx
 from a2a_delegate.bindings.carriage import IDENTITY_EXTENSION, NOBODY, OPERATION_EXTENSION
 from a2a_delegate.bindings.failures import CLOSED
 from a2a_delegate.lifecycle.operations import OperationName
-from a2a_delegate.peer.connection import IDLE_SECONDS
 from a2a_delegate.peer.cookies import few_cookies
 from a2a_delegate.peer.turns import Turns
 
@@ -39,6 +38,13 @@ if TYPE_CHECKING:
 
 HELD = frozenset({OperationName.SEND.value})
 """The operations that a peer may hold open for as long as it works."""
+
+IDLE_SECONDS = 2.0
+"""How long an idle connection is kept.
+
+A peer that closes one as the next send arrives leaves an outcome that nobody can tell. Servers
+close theirs after 5 seconds and more, so ours go well before (httpx itself keeps them for 5).
+"""
 
 MAX_REALMS = 1_000
 """How many are remembered, with their cookies, that have nothing on its way."""

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from a2a_delegate.errors import UsageError
-from a2a_delegate.peer.connection import IDLE_SECONDS, Connection
 from a2a_delegate.peer.cookies import no_cookies
-from a2a_delegate.peer.lanes import Lanes
+from a2a_delegate.peer.lanes import IDLE_SECONDS, Lanes
 
 if TYPE_CHECKING:
     import ssl
@@ -63,6 +62,9 @@ def _way_out() -> Callable[[httpx.URL], Lane]:
     if urllib.request.getproxies().keys() - {"no"}:
         _Proxied()  # it raises what is wrong with them
         return lambda _: _Proxied()
+    # Not before it is needed: with httpcore comes trio, wherever it is installed.
+    from a2a_delegate.peer.connection import Connection  # noqa: PLC0415 - as said above
+
     return lambda url: Connection(url, context)
 
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import httpx
 import pytest
 
 from a2a_delegate.errors import UsageError
-from a2a_delegate.peer.credentials import PROTOCOL_HEADERS, Credentials
+from a2a_delegate.peer.credentials import (
+    PROTOCOL_HEADERS,
+    ApiKeyAuth,
+    BearerAuth,
+    Credentials,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable
+
+    from a2a_delegate.peer.credentials import AuthProvider
 
 ORIGIN = "https://h.example"
 
@@ -115,3 +122,55 @@ async def test_what_a_provider_gives_runs_its_whole_flow() -> None:
     auth = Credentials(auth=lambda _principal, _origin: Twice()).auth_for(None, ORIGIN)
     async with httpx.AsyncClient(transport=transport) as client:
         assert (await client.get(ORIGIN, auth=auth)).status_code == 200
+
+
+def headers_by(auth: httpx.Auth) -> httpx.Headers:
+    request = next(auth.sync_auth_flow(httpx.Request("POST", ORIGIN, headers={"X-Key": "old"})))
+    return request.headers
+
+
+@pytest.mark.spec("CARR-23")
+def test_a_token_and_a_key_go_into_their_headers() -> None:
+    assert headers_by(BearerAuth("tok|en~1="))["Authorization"] == "Bearer tok|en~1="
+    assert headers_by(ApiKeyAuth("k 1"))["X-API-Key"] == "k 1"
+    assert headers_by(ApiKeyAuth("k1", header="x-key")).get_list("X-Key") == ["k1"]
+
+
+@pytest.mark.spec("CARR-23")
+def test_no_secret_is_shown() -> None:
+    shown = [repr(BearerAuth("s3cret")), repr(ApiKeyAuth("s3cret")), str(ApiKeyAuth("s3cret"))]
+    assert shown == ["<BearerAuth>", "<ApiKeyAuth by X-API-Key>", "<ApiKeyAuth by X-API-Key>"]
+
+
+@pytest.mark.spec("CARR-23")
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: BearerAuth(""),
+        lambda: BearerAuth("Bearer s3cret"),
+        lambda: BearerAuth("s3cret\r\nX-Evil: 1"),
+        lambda: BearerAuth("s3crét"),
+        lambda: BearerAuth(b"s3cret"),  # type: ignore[arg-type]
+        lambda: ApiKeyAuth(""),
+        lambda: ApiKeyAuth(" s3cret"),
+        lambda: ApiKeyAuth(None),  # type: ignore[arg-type]
+        lambda: ApiKeyAuth("s3cret", header="X Key"),
+        lambda: ApiKeyAuth("s3cret", header="Content-Type"),
+    ],
+)
+def test_what_no_header_can_carry_is_refused_and_not_shown(
+    make: Callable[[], httpx.Auth],
+) -> None:
+    with pytest.raises(UsageError) as refusal:
+        make()
+    assert "s3cr" not in str(refusal.value)
+
+
+@pytest.mark.anyio
+async def test_a_provider_that_returns_a_bare_token_is_told_what_to_return() -> None:
+    transport = httpx.MockTransport(lambda _: httpx.Response(200))
+    provide = cast("AuthProvider", lambda _principal, _origin: "s3cret")
+    auth = Credentials(auth=provide).auth_for(None, ORIGIN)
+    async with httpx.AsyncClient(transport=transport) as client:
+        with pytest.raises(UsageError, match=r"returns an httpx\.Auth or None; got str$"):
+            await client.get(ORIGIN, auth=auth)

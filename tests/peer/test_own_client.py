@@ -13,8 +13,8 @@ from a2a_delegate.bindings.carriage import Answer, Carrier, Errand
 from a2a_delegate.bindings.exchange import Exchange
 from a2a_delegate.errors import UsageError
 from a2a_delegate.lifecycle.operations import Lost, NotSent
-from a2a_delegate.peer.connection import IDLE_SECONDS
 from a2a_delegate.peer.cookies import MAX_COOKIE_CHARACTERS, MAX_COOKIES
+from a2a_delegate.peer.lanes import IDLE_SECONDS
 from a2a_delegate.peer.own_client import CONNECT_SECONDS, own_client
 from tests.bindings.loopback import Heard, Line, closed_port, peer, reply
 

@@ -21,6 +21,7 @@ from a2a_delegate import (
     AgentExtension,
     AgentInterface,
     AgentSkill,
+    ApiKeyAuth,
     Artifact,
     ArtifactChunk,
     Attempt,
@@ -28,6 +29,7 @@ from a2a_delegate import (
     AttemptOutcome,
     AuthProvider,
     AuthRequired,
+    BearerAuth,
     Binding,
     Cancelled,
     CancelReceipt,
@@ -160,7 +162,13 @@ async def every_option(client: httpx.AsyncClient, auth: httpx.Auth, observer: Ob
 
 
 def provider(principal: str | None, origin: str) -> httpx.Auth | None:
-    return httpx.BasicAuth(principal, "secret") if principal and origin else None
+    if principal is None:
+        return ApiKeyAuth("key", header="X-Key") if origin else BearerAuth("token")
+    return httpx.BasicAuth(principal, "secret")
+
+
+BearerAuth()  # type: ignore[call-arg]
+ApiKeyAuth("key", "X-Key")  # type: ignore[call-arg]
 
 
 auth_provider: AuthProvider = provider
