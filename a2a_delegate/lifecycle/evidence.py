@@ -227,10 +227,8 @@ class Evidence:
                 reason = "" if known else "it shows another task"
             case TaskReply():
                 reason = "a task came where tasks were asked for"
-            case MessageReply(message):
-                echoes = message.message_id == self.ours.message_id
-                reason = "it is our own message" if echoes else ""
-                reason = reason if name is OperationName.SEND else "a message came"
+            case MessageReply():
+                reason = "" if name is OperationName.SEND else "a message came"
             case TaskPage():
                 reason = "" if name is OperationName.LIST else "a list of tasks came"
             case Fault(error=error) | Unreadable(error=error):

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from a2a_delegate.lifecycle.operations import CancelTask, FaultKind, GetTask, MessageReply
+from a2a_delegate.lifecycle.operations import CancelTask, FaultKind, GetTask
 from a2a_delegate.lifecycle.plan import Question
 from a2a_delegate.lifecycle.table import Phase
-from a2a_delegate.model.message import Role
 from a2a_delegate.outcome import (
     AuthRequired,
     Cancelled,
@@ -25,7 +24,6 @@ from a2a_delegate.outcome import (
 from a2a_delegate.signals import Recovered
 from tests.lifecycle.replies import (
     ANSWERING,
-    BARE,
     FOREIGN,
     OURS,
     QUESTION_ID,
@@ -261,16 +259,3 @@ def test_a_task_that_needs_credentials_is_watched_on_where_that_was_asked_for() 
     story = Story(waits_for_auth=True).sends().ends("auth-required")
     assert story.phase is Phase.FOLLOWING
     assert isinstance(story.time_comes().ends("input-required").result, InputRequired)
-
-
-# -- an echo -------------------------------------------------------------------------------------
-
-
-@pytest.mark.spec("OUT-6")
-def test_our_own_message_is_no_answer() -> None:
-    echoed = MessageReply(replace(BARE, role=Role.USER))
-    story = Story(ANSWERING).sends().ends(echoed)
-    assert not story.settled
-    plain = Story(replace(ANSWERING, answers=None)).sends().ends(echoed).result
-    assert isinstance(plain, Unknown)
-    assert "our own message" in str(plain.cause)
