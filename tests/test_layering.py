@@ -47,6 +47,7 @@ ALLOWED = {
     "anyio": RANK.keys()
     - {"errors", "model", "outcome", "records", "signals", "lifecycle", "wire"},
     "asyncio": {"runtime.owner"},
+    "h11": {"testing"},
     "httpcore": {"peer.connection"},
     "httpx": {"bindings", "peer", "testing", "contract"},
     "hypothesis": {"testing"},

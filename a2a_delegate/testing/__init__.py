@@ -58,6 +58,14 @@ from a2a_delegate.testing.behaviours import (
     Overtaken,
     WrongLength,
 )
+from a2a_delegate.testing.happenings import (
+    ConnectionRefused,
+    Happening,
+    Parting,
+    PortObserver,
+    RequestArrived,
+    RequestOver,
+)
 from a2a_delegate.testing.peer import ScriptedPeer
 from a2a_delegate.testing.truth import GroundTruth, RequestFact, TaskFact
 from a2a_delegate.testing.work import WorkState
@@ -73,6 +81,7 @@ __all__ = [
     "CloseDelimited",
     "Coding",
     "Compressed",
+    "ConnectionRefused",
     "CutReply",
     "Delay",
     "DelegateSuite",
@@ -85,6 +94,7 @@ __all__ = [
     "Endless",
     "GroundTruth",
     "Hang",
+    "Happening",
     "Honest",
     "IgnoredCancel",
     "Interim",
@@ -94,12 +104,16 @@ __all__ = [
     "Operation",
     "OtherTask",
     "Overtaken",
+    "Parting",
+    "PortObserver",
     "RawReply",
     "Redirect",
     "Refusal",
     "RefuseConnection",
     "RefusedCancel",
+    "RequestArrived",
     "RequestFact",
+    "RequestOver",
     "Respond",
     "Rewrite",
     "RpcError",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
 
 import anyio
@@ -69,16 +69,18 @@ class Arrival(Protocol):
         ...
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Backstage:
     """What the requests of one peer share.
 
-    `path` is that of its endpoint and `card_path` that of its card; `card` writes the card for an
-    endpoint's URL. `hanging` are the
-    requests that wait to be released; of these, the `overtaking` also go on when a later one ends.
+    `path` is that of its endpoint, and `target` the same as it stands in a URL; `card_path` is that
+    of its card, and `card` writes the card for an endpoint's URL. `hanging` are the requests that
+    wait to be released; of these, the `overtaking` also go on when a later one ends. The `branches`
+    are for one port each, and differ in who hangs there.
     """
 
     path: str
+    target: str
     card_path: str
     card: Callable[[str], Json]
     script: Script
@@ -88,6 +90,13 @@ class Backstage:
     ledger: list[Entry] = field(default_factory=list)
     hanging: set[anyio.Event] = field(default_factory=set)
     overtaking: dict[anyio.Event, tuple[Entry, Operation | None]] = field(default_factory=dict)
+    branches: list[Backstage] = field(default_factory=list)
+
+    def branch(self) -> Backstage:
+        """Return the same for one more way to the peer; what hangs there is known apart."""
+        branch = replace(self, hanging=set(), branches=[])
+        self.branches.append(branch)
+        return branch
 
     def enter(self, entry: Entry) -> None:
         """Write a request into the ledger."""
@@ -119,8 +128,9 @@ class Backstage:
 
     def release(self) -> None:
         """Let every request that hangs go on."""
-        for released in list(self.hanging):
-            released.set()
+        for stage in (self, *self.branches):
+            for released in list(stage.hanging):
+                released.set()
 
 
 def _overtakes(one: Entry, other: Entry, by: Operation | None) -> bool:

@@ -109,15 +109,23 @@ class Exchange:
         self._arrival = arrival
         self._entry = entry
         self.behaviour: Behaviour = Honest()
+        self._act: Act | None = None
         self._is_card = arrival.path == backstage.card_path
         self._is_call = arrival.path == backstage.path and arrival.method == "POST"
 
-    async def play(self) -> Played:
-        """Let the behaviour of this request come about.
+    def arrive(self) -> None:
+        """Choose the behaviour, unless that needs the body to be taken first.
 
         Raises UsageError where the script asks what cannot be done with this request.
         """
-        act = self._foresee()
+        self._act = self._foresee()
+
+    async def play(self) -> Played:
+        """Let the behaviour come about, of a request that has arrived.
+
+        Raises UsageError where the script asks what cannot be done with this request.
+        """
+        act = self._act
         pause, patience = self._pause(before_reading=True), self._arrival.patience("write")
         await anyio.sleep(min(pause, patience))
         if pause > patience:
@@ -233,7 +241,11 @@ class Exchange:
         """Do what is asked."""
         if self._is_call:
             header = self._arrival.headers.get("a2a-version", "")
-            return self._backstage.reception.accept(self._entry.content, header, manner)
+            runs = self._backstage.agent.runs
+            before = runs.total()
+            answer = self._backstage.reception.accept(self._entry.content, header, manner)
+            self._entry.ran = runs.total() > before
+            return answer
         if self._is_card and self._arrival.method == "GET":
             content = to_bytes(self._backstage.card(self._arrival.endpoint))
             tag = etag(content)

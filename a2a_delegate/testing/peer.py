@@ -14,6 +14,7 @@ from a2a_delegate.testing.clock import PeerClock
 from a2a_delegate.testing.face_v0_2 import FaceV02
 from a2a_delegate.testing.face_v0_3 import FaceV03
 from a2a_delegate.testing.face_v1_0 import FaceV10
+from a2a_delegate.testing.port import Port, tls_context
 from a2a_delegate.testing.reception import ContextRules, Reception
 from a2a_delegate.testing.script import Script
 from a2a_delegate.testing.transport import ScriptedTransport
@@ -21,11 +22,15 @@ from a2a_delegate.testing.truth import GroundTruth
 from a2a_delegate.testing.work import WorkState
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractAsyncContextManager
     from datetime import datetime
 
     from a2a_delegate.testing.behaviours import Behaviour, Operation
     from a2a_delegate.testing.face import Face, Json
+    from a2a_delegate.testing.happenings import PortObserver
+    from a2a_delegate.testing.port import StrPath
 
 VERSIONS: Final = ("1.0", "0.3", "0.2")
 """The versions that a scripted peer can speak."""
@@ -96,6 +101,7 @@ class ScriptedPeer:
         self._script = Script()
         self._backstage = Backstage(
             path=self._url.path,
+            target=self._url.raw_path.decode("ascii"),
             card_path=card_path(self.versions),
             card=self._card_at,
             script=self._script,
@@ -135,6 +141,43 @@ class ScriptedPeer:
     def transport(self) -> httpx.AsyncBaseTransport:
         """Return a way to this peer, for `httpx.AsyncClient(transport=...)`. There may be many."""
         return ScriptedTransport(self._backstage, self._url)
+
+    def serve(
+        self,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        certfile: StrPath | None = None,
+        keyfile: StrPath | None = None,
+        tls: ssl.SSLContext | None = None,
+        observer: PortObserver | None = None,
+    ) -> AbstractAsyncContextManager[str]:
+        """Put this peer on a TCP port for as long as the block lasts.
+
+        ::
+
+            async with peer.serve() as url, connect(url) as delegate:
+                ...
+
+        Entering gives the URL that the peer is known by. It is the same peer as in process, with
+        the same agent, script, clock and ground truth, at another address: the card that is served
+        names that one, with the path of the peer's own `url`. Here, and here alone, it can do what
+        takes a wire, such as `CutReply`.
+
+        - `port`: 0 takes any that is free.
+        - `certfile` and `keyfile` (PEM, without a password), or an `ssl.SSLContext`, make it TLS.
+        - `observer` is called with each `Happening`, on the event loop; it must not block.
+
+        Leaving the block closes everything, also requests that hang. It may be called again, and
+        for several ports at once. Raises UsageError for a certificate that cannot be used and, on
+        entering, where nothing can listen there and for a script that no port can follow.
+        """
+        return Port(
+            self._backstage,
+            (host, port),
+            tls=tls_context(certfile, keyfile, tls),
+            observer=observer,
+        )
 
     def client(self, **options: Any) -> httpx.AsyncClient:
         """Return an httpx client whose only way leads to this peer; `options` are httpx's own.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from a2a_delegate.testing.acts import Honest
 from a2a_delegate.testing.behaviours import Operation, check, check_on_port
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from a2a_delegate.testing.behaviours import Behaviour
 
@@ -33,7 +34,7 @@ class Script:
 
     def __init__(self) -> None:
         self._lines = {operation: _Lines() for operation in Operation}
-        self._on_a_port = False
+        self._ports = 0
 
     def add(
         self, operation: Operation, behaviours: Sequence[Behaviour], call: int | None = None
@@ -65,12 +66,17 @@ class Script:
         else:
             self._lines[operation].prompted[prompt] = behaviour
 
-    def serve_on_a_port(self) -> None:
-        """Refuse from now on what cannot be done on a port; raises UsageError if it was said."""
+    @contextlib.contextmanager
+    def on_a_port(self) -> Iterator[None]:
+        """Refuse what cannot be done on a port, said before the block or in it (`UsageError`)."""
         for lines in self._lines.values():
             for said in (*lines.numbered.values(), *lines.prompted.values(), lines.always):
                 check_on_port(said)
-        self._on_a_port = True
+        self._ports += 1
+        try:
+            yield
+        finally:
+            self._ports -= 1
 
     @property
     def pending(self) -> tuple[tuple[Operation, Behaviour], ...]:
@@ -109,5 +115,5 @@ class Script:
 
     def _check(self, operation: Operation, behaviour: Behaviour) -> None:
         check(operation, behaviour)
-        if self._on_a_port:
+        if self._ports:
             check_on_port(behaviour)

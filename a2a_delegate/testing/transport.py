@@ -71,6 +71,7 @@ class ScriptedTransport(httpx.AsyncBaseTransport):
         own = self._url
         if (request.url.scheme, request.url.netloc) != (own.scheme, own.netloc):
             raise httpx.ConnectError("All connection attempts failed", request=request)
+        exchange.arrive()
         played = await exchange.play()
         if not isinstance(played, Reply):
             raise played.error(request)

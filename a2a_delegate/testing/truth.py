@@ -73,6 +73,7 @@ class Entry:
     version: str | None = None
     content: bytes = b""
     complete: bool = False
+    ran: bool = False
     open: bool = True
 
     def fact(self) -> RequestFact:

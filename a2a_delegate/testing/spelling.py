@@ -1,0 +1,160 @@
+"""The bytes of a reply on a port, with every lie about its framing that a wire can carry.
+
+They are spelled here and not by an HTTP library, because one that is any good refuses to lie.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, TypeAlias
+
+from a2a_delegate.testing.acts import Close, Loss
+from a2a_delegate.testing.behaviours import (
+    Chunked,
+    CloseAfterReply,
+    CloseDelimited,
+    CutReply,
+    Dribble,
+    EarlyReply,
+    Interim,
+    WrongLength,
+    layer,
+)
+from a2a_delegate.testing.reply import BODILESS, PIECE, in_pieces
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from a2a_delegate.testing.behaviours import Behaviour
+    from a2a_delegate.testing.reply import Reply
+
+Framing: TypeAlias = WrongLength | CloseDelimited | Chunked | None
+"""How the body says where it ends; None is an honest length."""
+
+Ending: TypeAlias = Close | Loss | CloseAfterReply | EarlyReply | None
+"""What becomes of the connection after the bytes; None keeps it alive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """What a reply has to know of who asked."""
+
+    keeps_alive: bool
+    knows_chunks: bool
+    wants_body: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """A reply in bytes, in the pieces in which it goes out, and what comes after them."""
+
+    pieces: Iterator[bytes]
+    ending: Ending
+
+
+def spell(reply: Reply, behaviour: Behaviour, client: Client) -> Spelling:
+    """Spell a reply as its behaviour says."""
+    framing = _framing(reply, behaviour, client)
+    pieces = _whole(reply, framing, behaviour, client)
+    ending = _ending(reply, framing, behaviour, client)
+    if (cut := layer(behaviour, CutReply)) is not None:
+        pieces, ending = _beginning(pieces, cut.at), cut.by
+    dribble = layer(behaviour, Dribble)
+    return Spelling(in_pieces(pieces, None if dribble is None else dribble.size), ending)
+
+
+def _framing(reply: Reply, behaviour: Behaviour, client: Client) -> Framing:
+    told = (
+        layer(behaviour, WrongLength)
+        or layer(behaviour, CloseDelimited)
+        or layer(behaviour, Chunked)
+    )
+    if told is not None:
+        return told
+    if reply.length is not None or reply.raw is not None:
+        return None
+    return Chunked(PIECE) if client.knows_chunks else CloseDelimited()
+
+
+def _ending(reply: Reply, framing: Framing, behaviour: Behaviour, client: Client) -> Ending:
+    if reply.raw is not None:
+        return reply.raw
+    if reply.is_cut:
+        return reply.loss
+    short = isinstance(framing, WrongLength) and framing.off_by > 0
+    if short or isinstance(framing, CloseDelimited):
+        return Close.FIN
+    told = layer(behaviour, CloseAfterReply) or layer(behaviour, EarlyReply)
+    return told or (None if client.keeps_alive else Close.FIN)
+
+
+def _whole(reply: Reply, framing: Framing, behaviour: Behaviour, client: Client) -> Iterator[bytes]:
+    if reply.raw is not None:
+        yield from reply.pieces()
+        return
+    if (interim := layer(behaviour, Interim)) is not None:
+        for _ in range(interim.times):
+            yield b"".join(_lines(interim.status, {}))
+    closes = (
+        isinstance(framing, CloseDelimited)
+        or not client.keeps_alive
+        or layer(behaviour, EarlyReply) is not None
+    )
+    headers = dict(reply.headers)
+    given = {name.lower() for name in headers}
+    if reply.status not in BODILESS and not given & {"content-length", "transfer-encoding"}:
+        headers |= _frame(reply, framing)
+    if closes and "connection" not in given:
+        headers["connection"] = "close"
+    head = b"".join(_lines(reply.status, headers))
+    if client.wants_body and reply.status not in BODILESS:
+        for piece in _framed(reply, framing):
+            yield head + piece
+            head = b""
+    if head:
+        yield head
+
+
+def _lines(status: int, headers: dict[str, str]) -> Iterator[bytes]:
+    try:
+        phrase = HTTPStatus(status).phrase
+    except ValueError:
+        phrase = ""
+    yield f"HTTP/1.1 {status} {phrase}\r\n".encode()
+    for name, value in headers.items():
+        yield f"{name}: {value}\r\n".encode()
+    yield b"\r\n"
+
+
+def _frame(reply: Reply, framing: Framing) -> dict[str, str]:
+    """Say where the body ends."""
+    length = reply.size if reply.length is None else reply.length
+    match framing:
+        case Chunked():
+            return {"transfer-encoding": "chunked"}
+        case CloseDelimited():
+            return {}
+        case WrongLength(off_by=off_by):
+            return {"content-length": str(max(0, (length or 0) + off_by))}
+        case None:
+            return {"content-length": str(length)}
+
+
+def _framed(reply: Reply, framing: Framing) -> Iterator[bytes]:
+    if not isinstance(framing, Chunked):
+        yield from reply.pieces()
+        return
+    for piece in in_pieces(reply.pieces(), framing.size):
+        yield b"%x\r\n%b\r\n" % (len(piece), piece)
+    if not reply.is_cut:
+        yield b"0\r\n\r\n"
+
+
+def _beginning(pieces: Iterator[bytes], length: int) -> Iterator[bytes]:
+    """Yield the first `length` bytes, where there are so many."""
+    for piece in pieces:
+        if length <= 0:
+            return
+        yield piece[:length]
+        length -= len(piece)

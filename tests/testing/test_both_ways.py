@@ -1,0 +1,165 @@
+"""What a behaviour does in process it does on a port, and the ground truth is the same."""
+
+from __future__ import annotations
+
+import json
+import re
+import ssl
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+import httpx
+import pytest
+
+from a2a_delegate.testing import (
+    Compressed,
+    Delay,
+    Dribble,
+    DropAfterAccepting,
+    DropBeforeReading,
+    DropWhileReading,
+    Endless,
+    Hang,
+    Honest,
+    IgnoredCancel,
+    LyingCancel,
+    Operation,
+    OtherTask,
+    Redirect,
+    RefusedCancel,
+    Respond,
+    Rewrite,
+    RpcError,
+    ScriptedPeer,
+    UnknownState,
+    WrongId,
+)
+from a2a_delegate.testing.behaviours import operations_of
+from a2a_delegate.testing.cards import card_path
+from tests.testing.plain_wire import PATIENCE, until
+from tests.testing.speaking import METHODS, Reply, Speaker
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from a2a_delegate.testing import Behaviour
+
+pytestmark = pytest.mark.anyio
+
+TLS = ssl.create_default_context()  # each client would make one of its own, which takes time
+_TIME = re.compile(rb'"timestamp":"[^"]*"')
+BEHAVIOURS: list[Behaviour] = [
+    Honest(),
+    DropBeforeReading(),
+    DropWhileReading(),
+    DropAfterAccepting(),
+    DropAfterAccepting(headers_sent=True),
+    DropAfterAccepting(40),
+    DropAfterAccepting(10**6),
+    Respond(503, {"Retry-After": "2"}, b"\xffbusy"),
+    Respond(503, accepts=True),
+    Respond(204),
+    RpcError(-32603, "boom", {"a": 1}, status=500, accepts=True),
+    RpcError(-32603, with_id=False),
+    WrongId(),
+    Hang(),
+    Hang(accepts=False),
+    OtherTask(),
+    LyingCancel(),
+    RefusedCancel(),
+    IgnoredCancel(),
+    UnknownState("PONDERING"),
+    Endless(10),
+    Endless(100_000),
+    Endless(100_000, accepts=False),
+    Redirect(307, "https://elsewhere.example/"),
+    Rewrite(lambda reply: [reply]),
+    Delay(0.01, Dribble(50, 0.0, Compressed(then=Rewrite(lambda reply: {**reply, "x": 1})))),
+]
+
+
+@asynccontextmanager
+async def way_to(
+    peer: ScriptedPeer, *, on_a_port: bool
+) -> AsyncIterator[tuple[httpx.AsyncClient, str]]:
+    if not on_a_port:
+        async with peer.client(timeout=None) as client:
+            yield client, "https://peer.example"
+        return
+    async with peer.serve() as url, httpx.AsyncClient(timeout=PATIENCE, verify=TLS) as client:
+        yield client, url
+
+
+async def seen_of(
+    client: httpx.AsyncClient, origin: str, version: str, operation: Operation, peer: ScriptedPeer
+) -> object:
+    """Ask for one operation, and return what came of it, without what differs in every run."""
+    speaker = Speaker(peer, client, version)
+    if operation is Operation.CARD:
+        asked = client.build_request("GET", f"{origin}{card_path([version])}")
+    else:
+        task = peer.truth.tasks[0].id
+        wait = {"returnImmediately": True} if version == "1.0" else {"blocking": False}
+        params: Reply = {"id": task}
+        if operation is Operation.SEND:
+            params = {"message": speaker.message("slow 9", "m"), "configuration": wait}
+        if operation is Operation.LIST:
+            params = {}
+        call = {"jsonrpc": "2.0", "id": 7, "method": METHODS[version][operation]}
+        asked = client.build_request(
+            "POST",
+            f"{origin}/rpc",
+            json={**call, "params": params},
+            headers={"A2A-Version": version},
+        )
+    try:
+        reply = await client.send(asked)
+    except httpx.TransportError:
+        return "lost"
+    body = _TIME.sub(b"", reply.content).replace(origin.encode(), b"ORIGIN").rstrip()
+    kept = ("content-type", "content-encoding", "location", "retry-after")
+    size = len(reply.content) if operation is not Operation.CARD else None
+    return reply.status_code, body, size, [reply.headers.get(name) for name in kept]
+
+
+async def played(
+    behaviour: Behaviour, version: str, operation: Operation, *, on_a_port: bool
+) -> tuple[object, ...]:
+    """Play one request, and return all that can be told of it afterwards."""
+    peer = ScriptedPeer((version,))
+    async with way_to(peer, on_a_port=on_a_port) as (client, origin):
+        async with peer.client() as near:
+            await Speaker(peer, near, version).send("slow 9", "first", immediate=True)
+        peer.script(operation, behaviour)
+        seen: object = "nothing"
+        with anyio.move_on_after(0.1 if isinstance(behaviour, Hang) else PATIENCE):
+            seen = await seen_of(client, origin, version, operation, peer)
+        await until(lambda: peer.truth.open == 0)
+    fact = peer.truth.requests[-1]
+    return (
+        seen,
+        dict(peer.truth.runs),
+        [(one.state, one.cancel_requests) for one in peer.truth.tasks],
+        (fact.method, fact.operation, fact.version, json.dumps(fact.body), fact.body_read),
+        (peer.truth.sends, peer.truth.cancels),
+    )
+
+
+CASES = [
+    pytest.param(behaviour, operation, version, id=f"{version}-{operation}-{behaviour}")
+    for behaviour in BEHAVIOURS
+    for operation in Operation
+    for version in ("1.0", "0.3", "0.2")
+    if operation in operations_of(type(behaviour))
+]
+
+
+@pytest.mark.spec("PORT-2")
+@pytest.mark.parametrize(("behaviour", "operation", "version"), CASES)
+async def test_a_behaviour_means_the_same_in_process_and_on_a_port(
+    behaviour: Behaviour, operation: Operation, version: str
+) -> None:
+    near = await played(behaviour, version, operation, on_a_port=False)
+    far = await played(behaviour, version, operation, on_a_port=True)
+    assert near == far
