@@ -27,11 +27,13 @@ from a2a_delegate import (
 from a2a_delegate.testing import (
     Delay,
     DropAfterAccepting,
+    DropBeforeReading,
     Hang,
     Honest,
     IgnoredCancel,
     LyingCancel,
     Operation,
+    RefuseConnection,
     RefusedCancel,
     Respond,
     RpcError,
@@ -116,6 +118,29 @@ async def test_a_task_that_nobody_can_find_is_said_to_be_unreached() -> None:
     assert isinstance(result, Cancelled)
     assert (result.receipt, result.effect) == (CancelReceipt.UNREACHED, Effect.MAY_HAVE_RUN)
     assert states(peer) == [WorkState.WORKING], "and that is the truth"
+
+
+@pytest.mark.report("C1", "C5")
+@VERSIONS
+@pytest.mark.parametrize(
+    "answer",
+    [Delay(5, before_reading=True), Delay(5, RefuseConnection()), Delay(5, DropBeforeReading())],
+    ids=repr,
+)
+async def test_a_send_that_has_not_left_is_not_waited_for_and_nothing_was_begun(
+    version: str, answer: Behaviour
+) -> None:
+    peer = ScriptedPeer((version,))
+    peer.script(Operation.SEND, answer)
+    async with delegate_of(peer) as delegate:
+        began = anyio.current_time()
+        result = await cancelled_after(0.2, delegate, "stuck")
+        assert anyio.current_time() - began < 0.2 + GRACE
+        await anyio.sleep(3600)
+    assert isinstance(result, Cancelled)
+    assert (result.receipt, result.effect) == (CancelReceipt.NOT_NEEDED, Effect.NOT_STARTED)
+    assert result.handle is None
+    assert not peer.truth.runs
 
 
 @pytest.mark.report("C1", "C5")

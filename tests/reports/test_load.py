@@ -91,6 +91,22 @@ async def test_a_busy_peer_is_left_alone_for_as_long_as_it_asks(
     assert min(gaps(peer)) >= seconds
 
 
+@pytest.mark.report("O1", "P26")
+@VERSIONS
+@pytest.mark.parametrize("asked", ["100000", "999999999", "Fri, 31 Dec 9999 23:59:59 GMT"])
+async def test_a_pause_beyond_the_deadline_ends_at_the_deadline(version: str, asked: str) -> None:
+    peer = ScriptedPeer((version,))
+    peer.always(Operation.GET, Respond(503, {"retry-after": asked}))
+    async with delegate_of(peer, timeout=60) as delegate:
+        began = anyio.current_time()
+        result = await delegate.dispatch("stuck")
+        took = anyio.current_time() - began
+    assert isinstance(result, TimedOut)
+    assert 60 - 0.001 <= took <= 60 + 0.5 + 2 * 2.0
+    assert len(requests_of(peer, Operation.GET)) <= 3
+    assert peer.truth.tasks[0].state is WorkState.CANCELED
+
+
 @pytest.mark.report("O1")
 @VERSIONS
 async def test_a_peer_that_is_not_there_is_tried_a_few_times_only(version: str) -> None:

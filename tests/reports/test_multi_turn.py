@@ -163,6 +163,28 @@ async def test_the_question_that_was_just_answered_is_not_asked_again(
     assert peer.truth.sends == 2
 
 
+@pytest.mark.report("M1")
+@VERSIONS
+async def test_a_peer_that_makes_a_new_task_of_an_answer_is_followed_there(version: str) -> None:
+    # As fasta2a does, which does not look at the task that a message names.
+    def orphan(task: Json) -> None:
+        task.pop("artifacts", None)
+        task["id"] = peer.truth.tasks[1].id
+        task["status"] = {"state": state_word(version, WorkState.WORKING)}
+
+    peer = ScriptedPeer((version,))
+    async with delegate_of(peer, timeout=60) as delegate:
+        handle = await asked(delegate)
+        await delegate.dispatch("slow 10")
+        peer.script(Operation.SEND, changed(orphan))
+        result = await delegate.dispatch(DelegateRequest("Rome", continues=handle))
+    assert isinstance(result, Completed)
+    assert result.output == "result of slow 10"
+    assert result.handle is not None
+    assert result.handle.task_id == peer.truth.tasks[1].id
+    assert peer.truth.sends == 3
+
+
 @pytest.mark.report("L4", "L2")
 @VERSIONS
 async def test_an_answer_whose_reply_is_lost_is_looked_for_and_not_repeated(version: str) -> None:

@@ -28,6 +28,7 @@ from a2a_delegate import (
     TextPart,
     TimedOut,
     Unknown,
+    UsageError,
 )
 from a2a_delegate.testing import (
     Honest,
@@ -808,6 +809,15 @@ async def test_metadata_goes_across_both_ways_unchanged(version: str) -> None:
     (part,) = artifact.parts
     assert isinstance(part, TextPart)
     assert part.metadata == theirs
+
+
+@pytest.mark.report("M12")
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("-inf"), b"bytes", {1: "key"}, "\ud800", object()], ids=range(6)
+)
+def test_metadata_that_would_not_arrive_as_it_is_is_refused_at_once(value: Any) -> None:
+    with pytest.raises(UsageError, match="metadata"):
+        DelegateRequest("work", metadata={"x": [value]})
 
 
 @pytest.mark.report("R26")
