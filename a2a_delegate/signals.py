@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 class Intent:
     """A delegation begins; told before its first byte leaves.
 
-    `handle` has no task id yet; it is None for work in this process.
+    `handle` has no task id yet, unless the delegation is taken up by one that has; it is None for
+    work in this process.
     """
 
     handle: DelegationHandle | None

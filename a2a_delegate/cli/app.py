@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003 - typer reads it
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 import a2a_delegate
 from a2a_delegate.cli import help_texts
-from a2a_delegate.cli.commands import Call, Work, send_request, show_card
+from a2a_delegate.cli.commands import (
+    Call,
+    Following,
+    Work,
+    cancel_handle,
+    resume_handle,
+    send_request,
+    show_card,
+)
 from a2a_delegate.cli.wrong_usage import Commands
 
 app = typer.Typer(
@@ -44,6 +52,18 @@ AllowOrigin = Annotated[
     typer.Option(
         "--allow-origin", metavar="ORIGIN", show_default=False, help=help_texts.ALLOW_ORIGIN
     ),
+]
+Handle = Annotated[
+    str, typer.Argument(metavar="HANDLE", show_default=False, help=help_texts.HANDLE)
+]
+HandleUrl = Annotated[
+    str, typer.Option("--url", metavar="URL", show_default=False, help=help_texts.HANDLE_URL)
+]
+Explain = Annotated[bool, typer.Option("--explain", help=help_texts.EXPLAIN)]
+Timeout = Annotated[float, typer.Option(metavar="SECONDS", help=help_texts.TIMEOUT)]
+PollInterval = Annotated[float, typer.Option(metavar="SECONDS", help=help_texts.POLL_INTERVAL)]
+AuthRequired = Annotated[
+    Literal["return", "wait"], typer.Option("--auth-required", help=help_texts.AUTH_REQUIRED)
 ]
 
 
@@ -105,19 +125,20 @@ def send(
         list[Path],
         typer.Option(metavar="PATH", show_default=False, help=help_texts.FILE),
     ] = [],  # noqa: B006 - typer copies it
+    continues: Annotated[
+        str | None,
+        typer.Option("--continue", metavar="HANDLE", show_default=False, help=help_texts.CONTINUE),
+    ] = None,
     context_id: Annotated[
         str | None,
         typer.Option(metavar="ID", show_default=False, help=help_texts.CONTEXT_ID),
     ] = None,
     json: Json = False,
-    explain: Annotated[bool, typer.Option("--explain", help=help_texts.EXPLAIN)] = False,
+    explain: Explain = False,
     header: Header = [],  # noqa: B006 - typer copies it
-    timeout: Annotated[
-        float, typer.Option(metavar="SECONDS", help=help_texts.TIMEOUT)
-    ] = help_texts.SEND_SECONDS,
-    poll_interval: Annotated[
-        float, typer.Option(metavar="SECONDS", help=help_texts.POLL_INTERVAL)
-    ] = help_texts.POLL_SECONDS,
+    timeout: Timeout = help_texts.SEND_SECONDS,
+    poll_interval: PollInterval = help_texts.POLL_SECONDS,
+    auth_required: AuthRequired = "return",
     allow_origin: AllowOrigin = [],  # noqa: B006 - typer copies it
     allow_downgrade: Annotated[
         bool, typer.Option("--allow-downgrade", help=help_texts.ALLOW_DOWNGRADE)
@@ -126,17 +147,80 @@ def send(
     """Delegate a piece of work and wait for its outcome."""
     _refuse_left_over(context)
     call = Call(
-        url=url, json=json, headers=header, timeout=timeout, allowed_origins=tuple(allow_origin)
+        url=url,
+        json=json,
+        headers=header,
+        timeout=timeout,
+        allowed_origins=tuple(allow_origin),
+        explain=explain,
     )
     work = Work(
         prompt=prompt,
         data=data,
         files=file,
+        continues=continues,
         context_id=context_id,
-        poll_interval=poll_interval,
         allow_downgrade=allow_downgrade,
     )
-    raise typer.Exit(send_request(call, work, explain=explain))
+    following = Following(poll_interval=poll_interval, auth_required=auth_required)
+    raise typer.Exit(send_request(call, work, following))
+
+
+@app.command(
+    "resume", help=help_texts.RESUME, epilog=help_texts.RESUME_EXAMPLES, context_settings=_SETTINGS
+)
+def resume(
+    context: typer.Context,
+    *,
+    handle: Handle,
+    no_wait: Annotated[bool, typer.Option("--no-wait", help=help_texts.NO_WAIT)] = False,
+    url: HandleUrl = "",
+    json: Json = False,
+    explain: Explain = False,
+    header: Header = [],  # noqa: B006 - typer copies it
+    timeout: Timeout = help_texts.SEND_SECONDS,
+    poll_interval: PollInterval = help_texts.POLL_SECONDS,
+    auth_required: AuthRequired = "return",
+    allow_origin: AllowOrigin = [],  # noqa: B006 - typer copies it
+) -> None:
+    """Take up a delegation by its handle and wait for its outcome."""
+    _refuse_left_over(context)
+    call = Call(
+        url=url,
+        json=json,
+        headers=header,
+        timeout=timeout,
+        allowed_origins=tuple(allow_origin),
+        explain=explain,
+    )
+    following = Following(poll_interval=poll_interval, auth_required=auth_required)
+    raise typer.Exit(resume_handle(call, handle, following, wait=not no_wait))
+
+
+@app.command(
+    "cancel", help=help_texts.CANCEL, epilog=help_texts.CANCEL_EXAMPLES, context_settings=_SETTINGS
+)
+def cancel(
+    context: typer.Context,
+    *,
+    handle: Handle,
+    url: HandleUrl = "",
+    json: Json = False,
+    explain: Explain = False,
+    header: Header = [],  # noqa: B006 - typer copies it
+    allow_origin: AllowOrigin = [],  # noqa: B006 - typer copies it
+) -> None:
+    """Stop a delegation by its handle and tell what came of that."""
+    _refuse_left_over(context)
+    call = Call(
+        url=url,
+        json=json,
+        headers=header,
+        timeout=0.0,  # stopping has a bound of its own
+        allowed_origins=tuple(allow_origin),
+        explain=explain,
+    )
+    raise typer.Exit(cancel_handle(call, handle))
 
 
 def _refuse_left_over(context: typer.Context) -> None:

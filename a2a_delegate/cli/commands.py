@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import anyio
 
 from a2a_delegate.cli.card_view import Looked, card_object, card_text, judge
-from a2a_delegate.cli.delegating import Errand, Refused, delegate, look
-from a2a_delegate.cli.exit_status import ExitStatus, status_of, status_of_refusal
+from a2a_delegate.cli.delegating import Errand, Refused, call_off, delegate, look, take_up
+from a2a_delegate.cli.exit_status import (
+    ExitStatus,
+    status_of,
+    status_of_receipt,
+    status_of_refusal,
+)
 from a2a_delegate.cli.headers import Hiding, read_headers
-from a2a_delegate.cli.inputs import read_parts, read_prompt
+from a2a_delegate.cli.inputs import read_handle, read_parts, read_prompt
 from a2a_delegate.cli.interruption import interruptible
+from a2a_delegate.cli.next_step import Way
 from a2a_delegate.cli.outcome_json import hidden, outcome_object, spell
 from a2a_delegate.cli.progress import Telling
-from a2a_delegate.cli.report import report, report_lost, report_refusal
+from a2a_delegate.cli.report import report, report_lost, report_receipt, report_refusal
 from a2a_delegate.cli.terminal import Screen, write_answer
 from a2a_delegate.delegate import DelegateRequest, check_seconds
-from a2a_delegate.errors import UsageError
-from a2a_delegate.peer.origins import BoundOrigins
+from a2a_delegate.errors import UnsafeEndpointError, UsageError
+from a2a_delegate.lifecycle.verdict import receipt_of
+from a2a_delegate.peer.origins import BoundOrigins, origin_of
 from a2a_delegate.runtime.config import A2ADelegateConfig
 
 if TYPE_CHECKING:
@@ -28,7 +35,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from a2a_delegate.delegate import CancelToken, Observer
-    from a2a_delegate.outcome import DelegateResult
+    from a2a_delegate.outcome import DelegateResult, DelegationHandle
+
+    Attended = Callable[[CancelToken, Observer], Awaitable["T"]]
 
 T = TypeVar("T")
 
@@ -37,7 +46,8 @@ T = TypeVar("T")
 class Call:
     """What every command that talks to an agent is given, as it was typed.
 
-    `headers` are `Name: value`; `timeout` is in seconds, 0 for no bound.
+    `url` is empty where only a handle says where to go; `headers` are `Name: value`; `timeout` is
+    in seconds, 0 for no bound.
     """
 
     url: str
@@ -45,17 +55,26 @@ class Call:
     headers: Sequence[str]
     timeout: float
     allowed_origins: tuple[str, ...]
+    explain: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Following:
+    """How a task is followed, as it was typed; times in seconds."""
+
+    poll_interval: float
+    auth_required: Literal["return", "wait"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What `send` delegates and how, as it was typed; times in seconds."""
+    """What `send` delegates and how, as it was typed."""
 
     prompt: str
     data: Sequence[str]
     files: Sequence[Path]
+    continues: str | None
     context_id: str | None
-    poll_interval: float
     allow_downgrade: bool
 
 
@@ -64,7 +83,7 @@ def show_card(call: Call) -> ExitStatus:
     screen = Screen()
     try:
         errand = _errand(call, screen)
-        found = _attended(lambda token, _: look(errand, token), screen, cleanup=0.0)
+        found = _attended(lambda token, _: look(errand, token), _telling(screen), screen)
         if isinstance(found, Refused):
             looked = Looked(call.url, error=found.error)
         else:
@@ -88,29 +107,77 @@ def _shown(looked: Looked, call: Call, screen: Screen) -> ExitStatus:
     return _written(status, lost, screen)
 
 
-def send_request(call: Call, work: Work, *, explain: bool) -> ExitStatus:
+def send_request(call: Call, work: Work, following: Following) -> ExitStatus:
     """Delegate the work, print its outcome and return the exit status."""
     screen = Screen()
     outcome: DelegateResult | Refused
     try:
         errand = _errand(call, screen)
-        config = A2ADelegateConfig(
-            poll_interval=work.poll_interval,
-            poll_interval_max=max(work.poll_interval, A2ADelegateConfig().poll_interval_max),
-            allowed_origins=call.allowed_origins,
-            allow_downgrade=work.allow_downgrade,
-        )
+        config = _config(call, following, allow_downgrade=work.allow_downgrade)
         request = _request(work)
+        telling = _telling(screen)
+        if request.continues is not None:
+            telling = _telling(screen, opening="sending")
         outcome = _attended(
             lambda token, observer: delegate(
                 errand, request, token, config=config, observer=observer
             ),
+            telling,
             screen,
-            cleanup=config.timing.cleanup,
+            stopping=_cancelling(config),
+            way=_way(call),
         )
     except UsageError as error:
         outcome = Refused(error)
-    return _finished(outcome, call, screen, explain=explain)
+    return _finished(outcome, call, screen)
+
+
+def resume_handle(call: Call, word: str, following: Following, *, wait: bool) -> ExitStatus:
+    """Take up what a handle stands for, print its outcome and return the exit status."""
+    screen = Screen()
+    handle: DelegationHandle | None = None
+    outcome: DelegateResult | Refused
+    try:
+        handle = read_handle(word)
+        errand = _errand_of(handle, call, screen)
+        config, taken_up = _config(call, following), handle
+        outcome = _attended(
+            lambda token, observer: take_up(
+                errand, taken_up, token, config=config, observer=observer, wait=wait
+            ),
+            _telling(screen, opening="asking the agent", errand="asking the agent"),
+            screen,
+            stopping=_cancelling(config) if wait else "looking no further; the task is left alone",
+            way=_way(call),
+        )
+    except UsageError as error:
+        outcome = Refused(error, begun=True, handle=handle)
+    return _finished(outcome, call, screen)
+
+
+def cancel_handle(call: Call, word: str) -> ExitStatus:
+    """Stop what a handle stands for, print the receipt and return the exit status."""
+    screen = Screen()
+    handle: DelegationHandle | None = None
+    outcome: DelegateResult | Refused
+    try:
+        handle = read_handle(word)
+        errand = _errand_of(handle, call, screen)
+        config, stopped = A2ADelegateConfig(allowed_origins=call.allowed_origins), handle
+        outcome = _attended(
+            lambda token, observer: call_off(
+                errand, stopped, token, config=config, observer=observer
+            ),
+            _telling(screen, opening="asking the agent", errand="asking the agent"),
+            screen,
+            stopping=f"already {_cancelling(config)}",
+            way=_way(call),
+        )
+    except UsageError as error:
+        outcome = Refused(error, begun=True, handle=handle)
+    if isinstance(outcome, Refused):
+        return _finished(outcome, call, screen)
+    return _receipted(outcome, call, screen)
 
 
 def _errand(call: Call, screen: Screen) -> Errand:
@@ -122,27 +189,91 @@ def _errand(call: Call, screen: Screen) -> Errand:
     return Errand(url=call.url, headers=headers, timeout=call.timeout or None)
 
 
+def _errand_of(handle: DelegationHandle, call: Call, screen: Screen) -> Errand:
+    """Check what was typed with a handle, before anything is sent. Raises UsageError.
+
+    A handle is data, from a file or another process: where the user's secrets may go it does not
+    say (law 8).
+    """
+    errand = _errand(call, screen)
+    if errand.headers and not call.url:
+        try:
+            there = str(origin_of(handle.endpoint))
+        except UnsafeEndpointError:
+            there = "URL"
+        raise UsageError(
+            "a handle alone does not say where your headers may go: "
+            f"add --url {there} if that is the agent that you mean"
+        )
+    return errand
+
+
+def _config(
+    call: Call, following: Following, *, allow_downgrade: bool = False
+) -> A2ADelegateConfig:
+    """Make the configuration. Raises UsageError."""
+    slowest = A2ADelegateConfig().poll_interval_max
+    return A2ADelegateConfig(
+        poll_interval=following.poll_interval,
+        poll_interval_max=max(following.poll_interval, slowest),
+        allowed_origins=call.allowed_origins,
+        allow_downgrade=allow_downgrade,
+        auth_required=following.auth_required,
+    )
+
+
+def _way(call: Call) -> Way:
+    return Way(call.url, with_headers=bool(call.headers))
+
+
+def _cancelling(config: A2ADelegateConfig) -> str:
+    return f"cancelling, which takes at most {config.timing.cleanup:g} s"
+
+
 def _request(work: Work) -> DelegateRequest:
     """Read what is to be sent. Raises UsageError."""
+    if work.prompt == work.continues == "-":
+        raise UsageError("standard input is read once: give the prompt or the handle otherwise")
     prompt, parts = read_prompt(work.prompt), read_parts(work.data, work.files)
     if not prompt and not parts:
         raise UsageError("there is nothing to send: give a PROMPT, --data or --file")
-    return DelegateRequest(prompt, parts=parts, context_id=work.context_id)
+    handle = None if work.continues is None else read_handle(work.continues)
+    return DelegateRequest(
+        prompt,
+        parts=parts,
+        continues=handle,
+        context_id=work.context_id,
+        principal=None if handle is None else handle.principal,
+    )
+
+
+def _telling(
+    screen: Screen, *, opening: str = "looking for the agent's card", errand: str = "sending"
+) -> Telling:
+    return Telling(clock=time.monotonic, say=screen.say, opening=opening, errand=errand)
 
 
 def _attended(
-    work: Callable[[CancelToken, Observer], Awaitable[T]], screen: Screen, *, cleanup: float
+    work: Attended[T],
+    telling: Telling,
+    screen: Screen,
+    *,
+    stopping: str = "cancelling",
+    way: Way | None = None,
 ) -> T:
-    """Do the work on an event loop, showing how it goes, until a signal says otherwise."""
-    telling = Telling(clock=time.monotonic, say=screen.say)
+    """Do the work on an event loop, showing how it goes, until a signal says otherwise.
+
+    `stopping` is said at the first signal; `way` helps to say at the second how to go on.
+    """
 
     def stop(name: str) -> None:
         telling.stopping()
-        bound = f", which takes at most {cleanup:g} s" if cleanup else ""
-        screen.say(f"{name}: cancelling{bound}; once more ends at once")
+        screen.say(f"{name}: {stopping}; once more ends at once")
 
     def leave() -> None:
         screen.say("ended at once: whether the agent stopped is not known, it may still be working")
+        if way is not None and telling.handle is not None:
+            screen.say(way.to_look_again(telling.handle, waiting=False))
         screen.close()
 
     async def attend() -> T:
@@ -154,9 +285,7 @@ def _attended(
         return anyio.run(attend)
 
 
-def _finished(
-    outcome: DelegateResult | Refused, call: Call, screen: Screen, *, explain: bool
-) -> ExitStatus:
+def _finished(outcome: DelegateResult | Refused, call: Call, screen: Screen) -> ExitStatus:
     """Tell an outcome in the form that was asked for."""
     lost = None
     if isinstance(outcome, Refused):
@@ -168,8 +297,19 @@ def _finished(
     elif isinstance(outcome, Refused):
         report_refusal(outcome.error, screen)
     else:
-        lost = report(outcome, screen, explain=explain)
+        lost = report(outcome, screen, _way(call), explain=call.explain)
     return _written(status, lost, screen)
+
+
+def _receipted(outcome: DelegateResult, call: Call, screen: Screen) -> ExitStatus:
+    """Tell what came of a cancel, in the form that was asked for."""
+    receipt = receipt_of(outcome)
+    if call.json:
+        told = outcome_object(outcome, hide=screen.hide) | {"receipt": str(receipt)}
+        lost = write_answer(spell(told))
+    else:
+        lost = report_receipt(receipt, outcome, screen, _way(call), explain=call.explain)
+    return _written(status_of_receipt(receipt), lost, screen)
 
 
 def _written(status: ExitStatus, lost: OSError | None, screen: Screen) -> ExitStatus:

@@ -9,6 +9,7 @@ from a2a_delegate.errors import DelegationCancelledError, UsageError
 from a2a_delegate.outcome import (
     AuthRequired,
     Cancelled,
+    CancelReceipt,
     Completed,
     Effect,
     Failed,
@@ -40,6 +41,7 @@ class ExitStatus(IntEnum):
     UNKNOWN = 6
     """Nobody can say whether the work ran."""
     RUNNING = 7
+    """The task goes on; only a look, and a cancel that it has not obeyed yet, end so."""
 
 
 def status_of(result: DelegateResult) -> ExitStatus:  # noqa: PLR0911 - one for each outcome
@@ -64,6 +66,21 @@ def status_of(result: DelegateResult) -> ExitStatus:  # noqa: PLR0911 - one for 
             return ExitStatus.RUNNING
         case _:
             assert_never(result)
+
+
+def status_of_receipt(receipt: CancelReceipt) -> ExitStatus:
+    """Map what became of `cancel` to its exit status: 0 where nothing runs any more."""
+    match receipt:
+        case CancelReceipt.CONFIRMED | CancelReceipt.NOT_NEEDED:
+            return ExitStatus.COMPLETED
+        case CancelReceipt.REFUSED:
+            return ExitStatus.FAILED
+        case CancelReceipt.REQUESTED:
+            return ExitStatus.RUNNING
+        case CancelReceipt.UNREACHED:
+            return ExitStatus.UNKNOWN
+        case _:
+            assert_never(receipt)
 
 
 def status_of_refusal(error: DelegateError) -> ExitStatus:

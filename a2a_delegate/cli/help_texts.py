@@ -13,7 +13,8 @@ ABOUT = """\
 Delegate a piece of work to an A2A agent, and learn what became of it.
 
 An agent is named by the URL that it is known by, or by the URL of its card. Requests and headers
-go to the origin of that URL only, and to those of --allow-origin. All times are in seconds.
+go to the origin of that URL only, and to those of --allow-origin. A delegation that is not over has
+a handle, by which resume, cancel and send --continue find it. All times are in seconds.
 
 The answer goes to standard output, everything else to standard error.
 """
@@ -28,6 +29,7 @@ Exit status:
   5  cancelled or timed out
   6  unknown: it may have run, so look before you repeat it; so may what failed with an error that
      proves nothing
+  7  the task goes on (resume --no-wait)
 """
 
 EXIT_STATUSES = f"{_AS_IS}{_STATUSES}"
@@ -78,15 +80,40 @@ DATA = "Send a JSON value as a data part, or the JSON in @FILE; may be given aga
 
 FILE = "Send a file by its bytes, 32 MiB in all; may be given again."
 
+CONTINUE = (
+    "Answer the question of this delegation, by its handle (as `resume` takes it). The answer goes "
+    "where the question came from, no card is looked for, and URL says that you mean that agent."
+)
+
 CONTEXT_ID = "Go on in this conversation of the agent's: a context_id of an earlier outcome."
 
 EXPLAIN = "Tell the evidence for a plain success as well."
 
-TIMEOUT = "The deadline of all of it, the search for the card too; 0 for none."
+TIMEOUT = "The deadline of all of it, the search for a card too; 0 for none."
 
 POLL_INTERVAL = "The time between the first two looks at a task; later ones come more slowly."
 
+AUTH_REQUIRED = (
+    "Where the agent needs credentials: return, with the status 4, or wait until they have reached "
+    "it by another way."
+)
+
 ALLOW_DOWNGRADE = "Speak an older version, once, if the agent refuses the one of its card."
+
+_MEMBERS = """\
+With --json the object has these members, each null or empty where there is nothing to say:
+  status       completed, failed, rejected, cancelled, timed-out, input-required,
+               auth-required, running or unknown
+  effect       not-started (repeating is safe), may-have-run or ran
+  output       the text of the answer
+  data         the values of the answer's data parts
+  artifacts    what the agent made, with its parts; bytes are base64 in raw
+  task_id, context_id    the agent's names for it
+  handle       what resume, cancel and send --continue take
+  receipt      what became of our cancel: not-needed, confirmed, requested, refused, unreached
+  error        type, message and facts; the agent's question is in facts
+  attempts     every request, as evidence
+"""
 
 SEND_EXAMPLES = f"""\
 {_AS_IS}Examples:
@@ -95,18 +122,64 @@ SEND_EXAMPLES = f"""\
   a2a-delegate send https://ocr.example 'Read this' --file scan.png --timeout 60
   a2a-delegate send https://shop.example --data '{{"order": 17}}' --json | jq .data
   a2a-delegate send https://host.example 'Hi' -H 'Authorization: Bearer @token.txt'
+  a2a-delegate send https://shop.example 'The blue one' --continue @asked.json
 
-{_AS_IS}With --json the object has these members, each null or empty where there is nothing to say:
-  status       completed, failed, rejected, cancelled, timed-out, input-required,
-               auth-required or unknown
-  effect       not-started (repeating is safe), may-have-run or ran
-  output       the text of the answer
-  data         the values of the answer's data parts
-  artifacts    what the agent made, with its parts; bytes are base64 in raw
-  task_id, context_id    the agent's names for it
-  handle       what a later process needs to ask again
-  receipt      what became of our cancel: not-needed, confirmed, requested, refused, unreached
-  error        type, message and facts; the agent's question is in facts
-  attempts     every request, as evidence
-
+{_AS_IS}{_MEMBERS}
 {_AS_IS}{_STATUSES}"""
+
+HANDLE = (
+    "The handle, as JSON in quotes, as @FILE, or - for standard input. The whole object that "
+    "--json printed for an outcome will do."
+)
+
+HANDLE_URL = (
+    "The agent that you mean: the handle must lead to the origin of this URL, or to one of "
+    "--allow-origin. Needed with --header, because a handle does not say where secrets may go. "
+    "Where a reply was lost over 0.3 or 0.2, the agent's card is looked for here as well."
+)
+
+NO_WAIT = "Look once, and stop nothing; the status is 7 where the task goes on."
+
+RESUME = """\
+Take up a delegation by its handle, and wait for its outcome.
+
+The task is asked for where it was begun, by the address and the version in the handle. Nothing is
+sent anew, and no card is needed. Of an unknown delegation the task is looked up first. The outcome
+is told as by send.
+
+Whoever resumes owns the task: at --timeout, Ctrl-C or SIGTERM it is cancelled at the agent, and the
+receipt is told. --no-wait cancels nothing.
+"""
+
+RESUME_EXAMPLES = f"""\
+{_AS_IS}Examples:
+  a2a-delegate resume @handle.json
+  a2a-delegate resume @handle.json --no-wait --json | jq -r .status
+  a2a-delegate send https://host.example 'Hi' --json | a2a-delegate resume -
+  a2a-delegate resume @handle.json --url https://host.example -H 'Authorization: Bearer env:TOKEN'
+
+{_AS_IS}{_MEMBERS}
+{_AS_IS}{_STATUSES}"""
+
+CANCEL = """\
+Stop a delegation by its handle, and tell what came of that.
+
+The receipt goes to standard output. The task is looked at first: one that has ended is left alone.
+It takes a few seconds at most, also where the agent does not answer.
+"""
+
+CANCEL_EXAMPLES = f"""\
+{_AS_IS}Examples:
+  a2a-delegate cancel @handle.json
+  a2a-delegate cancel @handle.json --json | jq '[.receipt, .status]'
+
+{_AS_IS}Receipts, and the exit status of each:
+  confirmed    0  the agent reports the task as canceled
+  not-needed   0  it had ended before, as standard error or --json says
+  refused      1  the agent says that it cannot stop it, or does not know it
+  unreached    6  no answer, or no task is known to stop: it may go on
+  requested    7  the agent took the request, and the task had not ended within the bound
+Besides: 2 wrong usage, 3 no usable peer.
+
+{_AS_IS}With --json the object is that of resume, with the receipt in it.
+"""

@@ -1,4 +1,4 @@
-"""What is sent: prompt, data and files, read before anything else happens, within bounds."""
+"""What is typed: prompt, data, files and handles, read before anything else, within bounds."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 from a2a_delegate.errors import UsageError, shown
 from a2a_delegate.model.part import DataPart, FilePart
+from a2a_delegate.outcome import DelegationHandle
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,12 +30,29 @@ def read_prompt(word: str) -> str:
 
     Raises UsageError for what is no UTF-8, or is too large.
     """
-    if word != "-":
-        return word
-    if sys.stdin is None:
-        raise UsageError("the prompt: there is no standard input to read")
-    body = _bounded(sys.stdin.buffer, what="the prompt", limit=MAX_BYTES)
-    return _text(body, what="the prompt")
+    return word if word != "-" else _standard_input("the prompt")
+
+
+def read_handle(word: str) -> DelegationHandle:
+    """Read a handle: JSON, `@FILE` with JSON in it, or `-` for standard input.
+
+    The object that `--json` printed for an outcome will do: its handle is taken. Raises UsageError
+    for anything else.
+    """
+    if word == "-":
+        value = _value(_standard_input("HANDLE"), what="HANDLE")
+    else:
+        value = _given(word, what="HANDLE")
+    if isinstance(value, dict) and "handle" in value:
+        if value["handle"] is None:
+            raise UsageError("HANDLE: this outcome has none, because nothing of it was sent")
+        value = value["handle"]
+    try:
+        return DelegationHandle.from_json(json.dumps(value))
+    except (UsageError, RecursionError) as problem:
+        # What to do about it is said in Python there.
+        reason = shown(problem, 400).partition("; pass ")[0]
+        raise UsageError(f"HANDLE: {reason}; give one as this command tells it") from None
 
 
 def read_parts(data: Sequence[str], files: Sequence[Path]) -> tuple[Part, ...]:
@@ -43,7 +61,7 @@ def read_parts(data: Sequence[str], files: Sequence[Path]) -> tuple[Part, ...]:
     Data is JSON, or `@FILE` with JSON in it. A file goes by its bytes, under its name without
     folders, and its media type is guessed from the name. Raises UsageError.
     """
-    parts: list[Part] = [DataPart(_value(word)) for word in data]
+    parts: list[Part] = [DataPart(_given(word, what="--data")) for word in data]
     left = MAX_BYTES
     for path in files:
         content = read_bounded(path, what="--file", limit=left)
@@ -85,18 +103,29 @@ def _text(body: bytes, *, what: str) -> str:
         raise UsageError(f"{what}: not UTF-8 at byte {problem.start}") from None
 
 
-def _value(word: str) -> JSON:
-    what, text = "--data", word
-    if word.startswith("@"):
-        path = Path(word[1:])
-        what = f"--data: {shown(path)}"
-        text = _text(read_bounded(path, what="--data", limit=MAX_BYTES), what=what)
+def _standard_input(what: str) -> str:
+    if sys.stdin is None:
+        raise UsageError(f"{what}: there is no standard input to read")
+    return _text(_bounded(sys.stdin.buffer, what=what, limit=MAX_BYTES), what=what)
+
+
+def _given(word: str, *, what: str) -> JSON:
+    """Read JSON that was typed, or that is in the file whose name was."""
+    if not word.startswith("@"):
+        return _value(word, what=what)
+    path = Path(word[1:])
+    text = _text(read_bounded(path, what=what, limit=MAX_BYTES), what=f"{what}: {shown(path)}")
+    return _value(text, what=f"{what}: {shown(path)}")
+
+
+def _value(text: str, *, what: str) -> JSON:
     try:
         value: JSON = json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as problem:
+        quotes = "text needs quotes of its own, as in '\"text\"', and " if what == "--data" else ""
         raise UsageError(
-            f"{what}: not JSON at character {problem.pos}: {problem.msg}; text needs quotes of its "
-            "own, as in '\"text\"', and a file stands as @FILE"
+            f"{what}: not JSON at character {problem.pos}: {problem.msg}; "
+            f"{quotes}a file stands as @FILE"
         ) from None
     except (ValueError, RecursionError) as problem:
         raise UsageError(f"{what}: {shown(problem, 200)}") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from a2a_delegate.cli.terminal import on_one_line
@@ -22,6 +23,7 @@ from a2a_delegate.signals import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from a2a_delegate.outcome import DelegationHandle
     from a2a_delegate.signals import Signal
 
 _TEXT = 120
@@ -31,14 +33,25 @@ _TEXT = 120
 class Telling:
     """Keeps one line of progress up to date from the signals, and says what must not be missed.
 
-    An observer: pass `observe`. `clock` gives seconds, `say` writes a line that stays.
+    An observer: pass `observe`. `clock` gives seconds, `say` writes a line that stays. `opening` is
+    what is told before the first signal, `errand` what is done after it. `handle` is the last one
+    that was told, with the task's id as soon as that is known.
     """
 
-    def __init__(self, *, clock: Callable[[], float], say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        *,
+        clock: Callable[[], float],
+        say: Callable[[str], None],
+        opening: str = "looking for the agent's card",
+        errand: str = "sending",
+    ) -> None:
+        self.handle: DelegationHandle | None = None
         self._clock = clock
         self._say = say
         self._began = clock()
-        self._state = "looking for the agent's card"
+        self._state = opening
+        self._errand = errand
         self._words = ""
 
     def line(self) -> str:
@@ -52,31 +65,35 @@ class Telling:
 
     def observe(self, signal: Signal) -> None:
         """Take in one signal."""
-        self._state = _state_of(signal) or self._state
+        self._state = self._state_of(signal) or self._state
         self._words = on_one_line(_words_of(signal), _TEXT) or self._words
         match signal:
+            case Intent(handle):
+                self.handle = handle
+            case IdKnown(task_id) if self.handle is not None:
+                self.handle = replace(self.handle, task_id=task_id)
             case Downgraded(refused, spoken):
+                self.handle = None  # it was made for the other version
                 self._say(f"the peer refused version {refused}; {spoken} is spoken instead")
             case TransportStuck(operation):
                 self._say(f"a request ({operation}) ignored its end and was left behind")
             case _:
                 pass
 
-
-def _state_of(signal: Signal) -> str:
-    match signal:
-        case Intent():
-            return "sending"
-        case Sent():
-            return "sent, waiting for the reply"
-        case IdKnown():
-            return "begun"
-        case StateSeen(state=state):
-            return on_one_line(state, _TEXT)
-        case CancelSent():
-            return "cancelling, the peer was asked to stop"
-        case _:
-            return ""
+    def _state_of(self, signal: Signal) -> str:
+        match signal:
+            case Intent():
+                return self._errand
+            case Sent():
+                return "sent, waiting for the reply"
+            case IdKnown():
+                return "begun"
+            case StateSeen(state=state):
+                return on_one_line(state, _TEXT)
+            case CancelSent():
+                return "cancelling, the peer was asked to stop"
+            case _:
+                return ""
 
 
 def _words_of(signal: Signal) -> str:

@@ -9,19 +9,12 @@ from typing import TYPE_CHECKING
 from a2a_delegate.cli.terminal import write_answer
 from a2a_delegate.errors import UsageError
 from a2a_delegate.model.part import DataPart, FilePart, TextPart
-from a2a_delegate.outcome import (
-    AuthRequired,
-    Cancelled,
-    CancelReceipt,
-    Completed,
-    InputRequired,
-    TimedOut,
-    Unknown,
-)
+from a2a_delegate.outcome import AuthRequired, CancelReceipt, Completed, InputRequired
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from a2a_delegate.cli.next_step import Way
     from a2a_delegate.cli.terminal import Screen
     from a2a_delegate.errors import DelegateError
     from a2a_delegate.outcome import DelegateResult
@@ -32,7 +25,7 @@ _GOOD, _BAD = "green", "bold red"
 _ALLOWED_ORIGINS = re.compile(r'allowed_origins=\("([^"]*)",\)')
 
 
-def report(result: DelegateResult, screen: Screen, *, explain: bool) -> OSError | None:
+def report(result: DelegateResult, screen: Screen, way: Way, *, explain: bool) -> OSError | None:
     """Tell an outcome; return what kept the answer from being written, None for nothing.
 
     A plain success says nothing but the answer, save on a terminal and where `explain` asks.
@@ -48,7 +41,27 @@ def report(result: DelegateResult, screen: Screen, *, explain: bool) -> OSError 
         screen.say(f"{result.status}; effect: {result.effect}", style=_GOOD)
     for line in _further(result):
         screen.say(line)
+    _say_next_step(result, screen, way)
     return lost
+
+
+def report_receipt(
+    receipt: CancelReceipt, result: DelegateResult, screen: Screen, way: Way, *, explain: bool
+) -> OSError | None:
+    """Tell the receipt of a cancel by handle; the outcome besides where it is not confirmed."""
+    lost = write_answer(str(receipt))
+    plain = receipt is CancelReceipt.CONFIRMED
+    if explain or not plain:
+        good = plain or receipt is CancelReceipt.NOT_NEEDED
+        screen.say(in_options(result.explain()), style="" if good else _BAD)
+    _say_next_step(result, screen, way)
+    return lost
+
+
+def _say_next_step(result: DelegateResult, screen: Screen, way: Way) -> None:
+    line = way.next_step(result)
+    if line is not None:
+        screen.say(line)
 
 
 def report_refusal(error: DelegateError, screen: Screen) -> None:
@@ -86,8 +99,6 @@ def _further(result: DelegateResult) -> list[str]:
     left_out = _left_out(result)
     if left_out:
         told.append(f"not shown here: {', '.join(left_out)}; --json shows them")
-    if _may_go_on(result) and result.handle is not None:
-        told.append(f"handle: {result.handle.to_json()}")
     return told
 
 
@@ -105,10 +116,3 @@ def _left_out(result: DelegateResult) -> list[str]:
 
 def _count(parts: Sequence[object], kind: type) -> int:
     return sum(isinstance(part, kind) for part in parts)
-
-
-def _may_go_on(result: DelegateResult) -> bool:
-    """Whether something may still be at the peer that only the handle leads to."""
-    if isinstance(result, Cancelled | TimedOut):
-        return result.receipt not in (CancelReceipt.CONFIRMED, CancelReceipt.NOT_NEEDED)
-    return isinstance(result, InputRequired | AuthRequired | Unknown)

@@ -56,4 +56,5 @@ def _refusal(wrong: typer.BadParameter, words: Sequence[str]) -> dict[str, JSON]
     command = next((word for word in words if not word.startswith("-")), "")
     if command == "card":
         return card_object(Looked("", error=error))
-    return outcome_object(Refused(error).result, hide=str)
+    begun = command in {"resume", "cancel"}
+    return outcome_object(Refused(error, begun=begun).result, hide=str)

@@ -8,7 +8,12 @@ from itertools import product
 
 import pytest
 
-from a2a_delegate.cli.exit_status import ExitStatus, status_of, status_of_refusal
+from a2a_delegate.cli.exit_status import (
+    ExitStatus,
+    status_of,
+    status_of_receipt,
+    status_of_refusal,
+)
 from a2a_delegate.errors import (
     A2AProtocolMismatchError,
     DelegateError,
@@ -70,6 +75,14 @@ def test_every_outcome_has_its_status_unless_it_may_have_run(
 ) -> None:
     expected = ExitStatus.UNKNOWN if effect is Effect.MAY_HAVE_RUN else STATUSES[result]
     assert status_of(replace(result, effect=effect)) == expected
+
+
+@pytest.mark.spec("CLI-29")
+@pytest.mark.parametrize(
+    ("receipt", "status"), [*zip(CancelReceipt, [0, 0, 7, 1, 6], strict=True)], ids=str
+)
+def test_every_receipt_has_its_status(receipt: CancelReceipt, status: int) -> None:
+    assert status_of_receipt(receipt) == status
 
 
 @pytest.mark.spec("CLI-10")

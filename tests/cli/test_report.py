@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
+from a2a_delegate.cli.next_step import Way
 from a2a_delegate.cli.progress import Telling
 from a2a_delegate.cli.report import in_options, report
 from a2a_delegate.cli.terminal import Screen
@@ -46,7 +48,8 @@ HANDLE = DelegationHandle("d", "https://a.example", "1.0", "JSONRPC", "m", "0" *
 
 def told(result: DelegateResult, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
     """Report an outcome where no terminal is; return what went out and what was said about it."""
-    assert report(result, Screen(), explain=False) is None
+    way = Way("https://a.example", with_headers=False)
+    assert report(result, Screen(), way, explain=False) is None
     out, err = capsys.readouterr()
     return out, err
 
@@ -87,7 +90,7 @@ def test_what_a_failed_task_made_is_told_of(capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.spec("CLI-6")
 @pytest.mark.parametrize("receipt", CancelReceipt)
-def test_the_handle_is_told_where_something_may_still_be_at_the_peer(
+def test_the_command_to_go_on_with_is_told_where_something_may_still_be_at_the_peer(
     capsys: pytest.CaptureFixture[str], receipt: CancelReceipt
 ) -> None:
     over = receipt in (CancelReceipt.CONFIRMED, CancelReceipt.NOT_NEEDED)
@@ -97,7 +100,7 @@ def test_the_handle_is_told_where_something_may_still_be_at_the_peer(
             delegate_id="d", effect=Effect.RAN, last_state="x", receipt=receipt, handle=HANDLE
         ),
     ):
-        assert ("\nhandle: {" in told(result, capsys)[1]) is not over
+        assert ("a2a-delegate resume '{" in told(result, capsys)[1]) is not over
 
 
 @pytest.mark.spec("CLI-20")
@@ -156,6 +159,17 @@ def test_the_line_of_progress_says_what_is_known(signals: list[Signal], line: st
     for signal in signals:
         telling.observe(signal)
     assert telling.line() == line
+
+
+@pytest.mark.spec("CLI-28")
+def test_the_handle_is_kept_with_what_is_learned_of_it() -> None:
+    telling = Telling(clock=lambda: 0.0, say=lambda _: None)
+    kept = []
+    for signal in (IdKnown("t-0"), Intent(HANDLE), IdKnown("t-1"), Downgraded("1.0", "0.3")):
+        telling.observe(signal)
+        kept.append(telling.handle)
+    # After a downgrade it is one that was made for the other version.
+    assert kept == [None, HANDLE, replace(HANDLE, task_id="t-1"), None]
 
 
 def test_what_must_not_be_missed_is_said_and_stays() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -92,7 +93,7 @@ def test_json_holds_what_the_peer_wrote_as_escapes(peer: PeerOnAPort) -> None:
     [
         ("fail", 1, "ended as failed: it failed"),
         ("reject", 1, "effect: not-started"),
-        ("ask", 4, "question:\nwhich city?\nhandle: {"),
+        ("ask", 4, "question:\nwhich city?\nto answer: a2a-delegate send "),
         ("auth", 4, "the peer needs credentials: need a token"),
     ],
 )
@@ -148,9 +149,11 @@ def test_a_lost_reply_that_nobody_can_find_exits_with_6(old_peer: PeerOnAPort) -
 def test_what_is_unknown_leaves_its_handle_on_standard_error(old_peer: PeerOnAPort) -> None:
     old_peer.do(lambda it: it.script(Operation.SEND, DropAfterAccepting()))
     done = invoke("send", old_peer.origin, "hi")
-    (line,) = [one for one in done.err.splitlines() if one.startswith("handle: ")]
+    (line,) = [one for one in done.err.splitlines() if one.startswith("to go on: ")]
     (message_id,) = old_peer.do(lambda it: it.truth.runs)
-    assert json.loads(line.removeprefix("handle: "))["message_id"] == message_id
+    command, word, handle, *options = shlex.split(line.removeprefix("to go on: "))
+    assert (command, word, options) == ("a2a-delegate", "resume", ["--url", old_peer.origin])
+    assert json.loads(handle)["message_id"] == message_id
 
 
 @pytest.mark.spec("CLI-11")
