@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from a2a_delegate.model.message import Role
 from a2a_delegate.model.task import TaskState
 
 if TYPE_CHECKING:
@@ -31,9 +32,16 @@ def awaits_caller(seen: Evidence, task: Task) -> bool:
 
 
 def _asked_before(task: Task, ours: str) -> bool:
-    """Whether the history shows the question of a task before our own message."""
+    """Whether the history shows the question of a task before our own message.
+
+    a2a-sdk 0.3 moves the words of a question there when the answer comes, before its agent begins:
+    until then the task asks without a word, and the peer has said nothing since our message.
+    """
     question = task.status.message
     ids = [message.message_id for message in task.history]
-    if question is None or not question.message_id or ours not in ids:
+    if ours not in ids:
         return False
-    return question.message_id in ids[: ids.index(ours)]
+    place = ids.index(ours)
+    if question is None:
+        return all(message.role is Role.USER for message in task.history[place:])
+    return bool(question.message_id) and question.message_id in ids[:place]

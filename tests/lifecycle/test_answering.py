@@ -88,6 +88,19 @@ def test_a_question_that_says_nothing_is_waited_out() -> None:
     assert story.time_comes().ends("working").time_comes().ends(asking("", text="")).settled
 
 
+@pytest.mark.spec("HAND-9")
+def test_a_question_whose_words_have_moved_into_the_history_is_an_old_one() -> None:
+    story = answers().ends(asking("", "message-0", QUESTION_ID, TAKEN, text="", at=1))
+    assert not story.settled
+    assert isinstance(story.time_comes().ends("completed").result, Completed)
+
+
+@pytest.mark.spec("HAND-9")
+def test_a_question_that_stands_in_the_history_after_our_message_is_a_new_one() -> None:
+    asked = asking("", "message-0", TAKEN, QUESTION_ID, text="", at=1)
+    assert isinstance(answers().ends(asked).result, InputRequired)
+
+
 def test_the_peer_may_make_a_new_task_of_the_answer() -> None:
     story = answers().ends("foreign")
     result = story.result
