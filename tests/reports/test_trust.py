@@ -14,6 +14,8 @@ from a2a_delegate import (
     A2ADelegate,
     AgentCard,
     AgentInterface,
+    ApiKeyAuth,
+    BearerAuth,
     Binding,
     Completed,
     DelegateError,
@@ -48,9 +50,11 @@ TLS = httpx.create_ssl_context()
 
 WAYS: dict[str, dict[str, Any]] = {
     "header": {"headers": {"authorization": f"Bearer {SECRET}"}},
-    "api key": {"headers": {"key": SECRET}},
-    "auth": {"auth": httpx.BasicAuth("user", SECRET)},
-    "provider": {"auth": lambda _principal, _origin: httpx.BasicAuth("user", SECRET)},
+    "header of a key": {"headers": {"key": SECRET}},
+    "basic": {"auth": httpx.BasicAuth("user", SECRET)},
+    "bearer": {"auth": BearerAuth(SECRET)},
+    "key": {"auth": ApiKeyAuth(SECRET, header="key")},
+    "provider": {"auth": lambda _principal, _origin: BearerAuth(SECRET)},
     "client header": {"client": {"headers": {"authorization": f"Bearer {SECRET}"}}},
     "client cookie": {"client": {"cookies": {"session": SECRET}}},
     "client auth": {"client": {"auth": ("user", SECRET)}},
@@ -180,9 +184,40 @@ async def test_a_card_behind_a_login_is_had_with_the_same_credentials(
 @pytest.mark.parametrize("name", ["key", "X-API-Key", "api_key", "Ocp-Apim-Subscription-Key"])
 async def test_an_api_key_goes_in_a_header_of_any_name(version: str, name: str) -> None:
     peer = ScriptedPeer((version,))
-    async with delegate_of(peer, headers={name: SECRET}) as delegate:
-        await delegate.dispatch("slow 1")
+    for way in ({"headers": {name: SECRET}}, {"auth": ApiKeyAuth(SECRET, header=name)}):
+        async with delegate_of(peer, **way) as delegate:
+            await delegate.dispatch("slow 1")
     assert {one.headers[name.lower()] for one in peer.truth.requests} == {SECRET}
+
+
+@pytest.mark.report("A4", "A6")
+@VERSIONS
+async def test_each_principal_is_served_with_credentials_of_its_own(version: str) -> None:
+    asked: set[tuple[str | None, str]] = set()
+
+    def provide(principal: str | None, origin: str) -> httpx.Auth | None:
+        asked.add((principal, origin))
+        return None if principal is None else BearerAuth(f"of-{principal}")
+
+    peer = ScriptedPeer((version,))
+    async with delegate_of(peer, auth=provide) as delegate:
+        for name in ("ann", "bob"):
+            request = DelegateRequest("ask", principal=name)
+            result = await delegate.dispatch(request)
+            assert result.handle is not None
+            assert result.handle.principal == name
+            answer = DelegateRequest("Rome", continues=result.handle, principal=name)
+            assert isinstance(await delegate.dispatch(answer), Completed)
+            await delegate.resume(result.handle)
+        anonymous = await delegate.dispatch("slow 1")
+    assert isinstance(anonymous, Completed)
+    assert asked == {(name, ORIGIN) for name in ("ann", "bob", None)}
+    told = [one.headers.get("authorization") for one in peer.truth.requests if one.method == "POST"]
+    turns = list(dict.fromkeys(told))
+    assert turns == ["Bearer of-ann", "Bearer of-bob", None]
+    for task, principal in zip(peer.truth.tasks, ("ann", "bob"), strict=False):
+        asking = [one for one in peer.truth.requests if task.id.encode() in one.content]
+        assert {one.headers["authorization"] for one in asking} == {f"Bearer of-{principal}"}
 
 
 @pytest.mark.report("A1", "A4")
