@@ -8,8 +8,8 @@ word         what the agent does
 `hello`      answers with a bare message; there is no task
 `slow N`     works for N seconds, then completes with one text artifact
 `stuck`      works until it is cancelled or `ScriptedPeer.finish` ends it
-`ask`        asks a question (input-required); the answer to it completes the task
-`auth`       asks for credentials (auth-required); any answer completes the task
+`ask`        asks a question (input-required), and goes on as the answer says
+`auth`       asks for credentials (auth-required), and goes on as the answer says
 `fail`       fails, with a text
 `reject`     rejects the task before it begins
 `data`       completes with a data artifact and a text artifact
@@ -18,6 +18,8 @@ word         what the agent does
 `empty`      completes, with nothing to show
 other words  completes at once with one text artifact
 ===========  =====================================================================
+
+The answer to a question says so too, for the same task; there `hello` is one of the other words.
 """
 
 from __future__ import annotations
@@ -100,7 +102,7 @@ class Agent:
 
     def begin(self, message: Message, context_id: str, now: float) -> Outcome:
         """Take up new work. It runs again when the message is a repeat: servers do that."""
-        word, argument = _command(message.text)
+        word, _ = _command(message.text)
         if word != "reject":  # a rejection comes before the work: nothing ran
             self.runs[message.message_id] += 1
         outcome: Outcome
@@ -113,18 +115,18 @@ class Agent:
             outcome.add(
                 Said(now, said),
                 Became(now, WorkState.SUBMITTED),
-                *self._plan(word, argument, outcome, now),
+                *self._plan(message.text, outcome, now),
             )
         self._outcomes[message.message_id] = outcome
         return outcome
 
     def follow_up(self, task: Task, message: Message, now: float) -> Outcome:
-        """Take a further message into a task that has not ended; an answer completes it."""
+        """Take a further message into a task that has not ended; an answer says how it goes on."""
         self.runs[message.message_id] += 1
         waited = task.view(now).state.is_settled
         said = Said(now, _placed(message, task))
         if waited:
-            task.add(said, *self._completion(now, f"result of {message.text}"))
+            task.add(said, *self._plan(message.text, task, now))
         else:
             task.plan.insert(sum(event.at <= now for event in task.plan), said)
         self._outcomes[message.message_id] = task
@@ -154,10 +156,11 @@ class Agent:
             finally:
                 task.waiters.discard(changed)
 
-    def _plan(self, word: str, argument: str, task: Task, now: float) -> tuple[Event, ...]:
+    def _plan(self, asked: str, task: Task, now: float) -> tuple[Event, ...]:
+        word, argument = _command(asked)
         if (said := _SAYS.get(word)) is not None:
             return (self._saying(task, now, *said),)
-        text = f"result of {task.first.text}"
+        text = f"result of {asked}"
         match word:
             case "slow":
                 end = now + (float(argument) if _SECONDS.fullmatch(argument) else 1.0)

@@ -124,6 +124,19 @@ async def test_a_question_ends_the_wait_and_its_answer_completes_the_task(
     assert dict(speaker.peer.truth.runs) == {"first": 1, "second": 1}
 
 
+async def test_an_answer_says_how_its_task_goes_on(speaker: Speaker) -> None:
+    asked = await speaker.sent_task("ask")
+    again = await speaker.sent_task("ask", taskId=asked["id"])
+    assert state(again) == "input-required"
+    assert again["status"]["message"]["messageId"] != asked["status"]["message"]["messageId"]
+    working = await speaker.sent_task("slow 3", immediate=True, taskId=asked["id"])
+    assert state(working) == "working"
+    await anyio.sleep(3)
+    done = await speaker.get(asked["id"])
+    assert state(done) == "completed"
+    assert texts(done) == ["result of slow 3"]
+
+
 async def test_a_message_into_running_work_stands_in_its_history(speaker: Speaker) -> None:
     task = await speaker.sent_task("slow 3", immediate=True)
     await anyio.sleep(1)
