@@ -46,17 +46,20 @@ _ERRORS: dict[type[Exception], type[httpx.TransportError]] = {
 class Connection:
     """A connection to the origin of `url`, opened by its first request.
 
-    Raises httpx's errors for those of the network and of the protocol.
+    It may be used again for `idle_seconds` after the end of a reply. Raises httpx's errors for
+    those of the network and of the protocol.
     """
 
-    __slots__ = ("_http", "_url")
+    __slots__ = ("_http",)
 
-    def __init__(self, url: httpx.URL, ssl_context: ssl.SSLContext) -> None:
+    def __init__(
+        self, url: httpx.URL, ssl_context: ssl.SSLContext, *, idle_seconds: float = IDLE_SECONDS
+    ) -> None:
         origin = httpcore.Origin(url.raw_scheme, url.raw_host, url.port or _PORTS[url.scheme])
         self._http = httpcore.AsyncHTTPConnection(
             origin,
             ssl_context=ssl_context,
-            keepalive_expiry=IDLE_SECONDS,
+            keepalive_expiry=idle_seconds,
             network_backend=_OneWriteBackend(),
         )
 

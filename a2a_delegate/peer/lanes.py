@@ -114,17 +114,23 @@ class _Realm:
 class Lanes(httpx.AsyncBaseTransport):
     """A transport of many lanes, for one event loop.
 
-    `open_lane` makes one for a URL, without connecting; `most` says how many may be open now. What
-    a request is stands in its extensions (see `bindings.carriage`): its operation decides between
-    the two kinds, its identity whose lanes it may use. A send that finds no room for a lane ends
-    with httpx's PoolTimeout; a caller that is cancelled in the queue has sent nothing.
+    `open_lane` makes one for a URL, without connecting; `most` says how many may be open now; `now`
+    is a clock in seconds. What a request is stands in its extensions (see `bindings.carriage`): its
+    operation decides between the two kinds, its identity whose lanes it may use. A request that
+    finds no room for a lane ends with httpx's PoolTimeout; a caller that is cancelled in the queue
+    has sent nothing.
     """
 
     def __init__(
-        self, open_lane: Callable[[httpx.URL], Lane], *, most: Callable[[], float] = most_lanes
+        self,
+        open_lane: Callable[[httpx.URL], Lane],
+        *,
+        most: Callable[[], float] = most_lanes,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._open_lane = open_lane
         self._most = most
+        self._now = now
         self._open: set[Lane] = set()
         # Since when they are, the longest first.
         self._idle: dict[Lane, tuple[float, _Realm]] = {}
@@ -200,7 +206,7 @@ class Lanes(httpx.AsyncBaseTransport):
         if lane is not None:
             if lane.is_whole and not self._closed:
                 realm.idle.append(lane)
-                self._idle[lane] = time.monotonic(), realm
+                self._idle[lane] = self._now(), realm
             else:
                 self._open.discard(lane)
         if turn:
@@ -215,7 +221,7 @@ class Lanes(httpx.AsyncBaseTransport):
     async def _close_old(self) -> None:
         for _ in range(_CLOSED_AT_ONCE):
             since, _realm = next(iter(self._idle.values()), (math.inf, None))
-            if since > time.monotonic() - IDLE_SECONDS:
+            if since > self._now() - IDLE_SECONDS:
                 return
             await self._close_oldest()
 

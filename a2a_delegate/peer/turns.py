@@ -1,7 +1,8 @@
 """The queue before the connections of short calls: fair, and as wide as it pays.
 
 Every connection costs CPU, and more of them help only as long as callers wait for the network. So
-the queue is narrow at first, and doubles while callers wait and this thread has time.
+the queue is narrow at first, and doubles while callers wait and this thread has time, or while
+nothing moves: a thread that is busy with other things is no reason to wait for a peer that hangs.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class Turns:
 
     __slots__ = (
         "_most",
+        "_moved",
         "_since",
         "_spent",
         "_taken",
@@ -63,6 +65,7 @@ class Turns:
         self._watch: _Turn | None = None
         self._since = anyio.current_time()
         self._spent = thread_time()
+        self._moved = False
 
     @property
     def waiting(self) -> int:
@@ -92,6 +95,7 @@ class Turns:
 
     def leave(self) -> None:
         """End a turn: it goes to the caller that has waited longest."""
+        self._moved = True
         if self._waiting:
             self._waiting.popleft().grant()
         else:
@@ -117,14 +121,16 @@ class Turns:
             self._waiting[-1].woken.set()
 
     def _consider(self) -> None:
-        """Double the width where the thread has had time since the last look."""
+        """Double the width where the thread has had time since the last look, or no turn ended."""
         now, spent = anyio.current_time(), self._thread_time()
         seconds = now - self._since
-        if not self._waiting or seconds < PATIENCE:
+        # Half of it: a timer may be a little early.
+        if not self._waiting or seconds < PATIENCE / 2:
             return
         busy = (spent - self._spent) / seconds
-        self._since, self._spent = now, spent
-        if busy < _BUSY:
+        stuck = not self._moved
+        self._since, self._spent, self._moved = now, spent, False
+        if busy < _BUSY or stuck:
             self.width = min(self.width * 2, self._most)
         while self._waiting and self._taken < self.width:
             self._taken += 1

@@ -1,0 +1,207 @@
+"""One connection, over real sockets: what goes out at once, and when it may be used again."""
+
+from __future__ import annotations
+
+import ssl
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.abc
+import httpx
+import pytest
+import trustme
+from anyio.streams.tls import TLSListener
+
+from a2a_delegate.bindings.body import WatchedBody
+from a2a_delegate.bindings.exchange import Exchange
+from a2a_delegate.peer.connection import Connection
+from tests.bindings.loopback import Line, Loopback, closed_port, peer, reply
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+pytestmark = pytest.mark.anyio
+
+NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def post(url: str, body: bytes) -> httpx.Request:
+    return httpx.Request(
+        "POST",
+        url,
+        headers={"Host": "h", "Content-Length": str(len(body))},
+        stream=WatchedBody(body, Exchange()),
+        extensions={"timeout": {"connect": 5.0}},
+    )
+
+
+async def answer(connection: Connection, request: httpx.Request) -> bytes:
+    with anyio.fail_after(5):
+        response = await connection.handle_async_request(request)
+        return await response.aread()
+
+
+async def test_a_small_request_goes_out_at_once() -> None:
+    came: list[bytes] = []
+
+    async def serve(stream: anyio.abc.SocketStream) -> None:
+        async with stream:
+            for _ in range(2):
+                came.append(await stream.receive())
+                await stream.send(reply(b"{}"))
+
+    async with (
+        await anyio.create_tcp_listener(local_host="127.0.0.1") as listener,
+        anyio.create_task_group() as tasks,
+    ):
+        port = listener.extra_attributes[anyio.abc.SocketAttribute.local_port]()
+        url = f"http://127.0.0.1:{port}/rpc"
+        tasks.start_soon(listener.serve, serve)
+        connection = Connection(httpx.URL(url), NO_TLS)
+        for body in (b"first", b"second"):
+            assert await answer(connection, post(url, body)) == b"{}"
+        await connection.aclose()
+        tasks.cancel_scope.cancel()
+    assert [one.partition(b"\r\n\r\n")[2] for one in came] == [b"first", b"second"]
+
+
+@pytest.mark.parametrize("size", [0, 1, 60_000, 65_536, 70_000, 3_000_000])
+async def test_a_request_of_any_size_arrives_whole(size: int) -> None:
+    async def talk(line: Line) -> None:
+        while True:
+            heard = await line.hear()
+            await line.say(reply(str(len(heard.body)).encode()))
+
+    body = bytes(size)
+    async with peer(talk) as there:
+        connection = Connection(httpx.URL(there.url), NO_TLS)
+        for _ in range(2):
+            assert await answer(connection, post(there.url, body)) == str(size).encode()
+        # Without a body, too.
+        get = httpx.Request("GET", there.url, headers={"Host": "h"})
+        assert await answer(connection, get) == b"0"
+        await connection.aclose()
+    assert len(there.lines) == 1
+
+
+@pytest.mark.spec("CARR-27", "CARR-28")
+async def test_a_connection_is_reusable_between_whole_replies_and_while_it_is_young() -> None:
+    async def talk(line: Line) -> None:
+        while True:
+            await line.hear()
+            await line.say(reply(b"{}"))
+
+    async with peer(talk) as there:
+        connection = Connection(httpx.URL(there.url), NO_TLS)
+        assert not connection.is_whole
+        with anyio.fail_after(5):
+            response = await connection.handle_async_request(post(there.url, b"x"))
+            assert (connection.is_whole, connection.is_reusable) == (False, False)
+            await response.aread()
+        assert (connection.is_whole, connection.is_reusable) == (True, True)
+        await connection.aclose()
+        assert not connection.is_whole
+        old = Connection(httpx.URL(there.url), NO_TLS, idle_seconds=0.0)
+        await answer(old, post(there.url, b"x"))
+        assert (old.is_whole, old.is_reusable) == (True, False)
+        await old.aclose()
+
+
+@pytest.mark.spec("CARR-28")
+async def test_a_connection_whose_reply_was_left_is_closed_and_not_whole() -> None:
+    async def talk(line: Line) -> None:
+        await line.hear()
+        await line.say(reply(b"half", length=8))
+        closed.append(await line.closed_by_client())
+
+    closed: list[bool] = []
+    async with peer(talk) as there:
+        connection = Connection(httpx.URL(there.url), NO_TLS)
+        with anyio.fail_after(5):
+            response = await connection.handle_async_request(post(there.url, b"x"))
+            await response.aclose()
+            assert not connection.is_whole
+            while not closed:
+                await anyio.lowlevel.checkpoint()
+
+
+async def test_what_goes_wrong_is_told_in_the_words_of_httpx() -> None:
+    async def talk(line: Line) -> None:
+        heard = await line.hear()
+        if heard.body == b"garbage":
+            await line.say(b"this is no HTTP\r\n\r\n")
+        elif heard.body == b"half":
+            await line.say(reply(b"half", length=8))
+
+    closed = f"http://127.0.0.1:{await closed_port()}/rpc"
+    async with peer(talk) as there:
+        for url, body, error in (
+            (closed, b"x", httpx.ConnectError),
+            (there.url, b"garbage", httpx.RemoteProtocolError),
+            (there.url, b"nothing", httpx.RemoteProtocolError),
+            (there.url, b"half", httpx.RemoteProtocolError),
+        ):
+            connection = Connection(httpx.URL(url), NO_TLS)
+            with pytest.raises(error) as raised:
+                await answer(connection, post(url, body))
+            assert type(raised.value.__cause__).__name__ == error.__name__
+            assert not connection.is_whole
+        bad = httpx.Request("POST", there.url, headers={"Host": "h", "X": "a\nb"})
+        with pytest.raises(httpx.LocalProtocolError):
+            await answer(Connection(httpx.URL(there.url), NO_TLS), bad)
+
+
+@asynccontextmanager
+async def tls_peer(authority: trustme.CA) -> AsyncIterator[Loopback]:
+    """Answer over TLS with the body of each request."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+
+    async def serve(stream: anyio.abc.ByteStream) -> None:
+        line = Line(stream, len(there.lines))  # type: ignore[arg-type]
+        there.lines.append(line)
+        async with stream:
+            try:
+                while True:
+                    heard = await line.hear()
+                    await line.say(reply(heard.body))
+            except (anyio.EndOfStream, anyio.BrokenResourceError):
+                return
+
+    tcp = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    there = Loopback(tcp.extra_attributes[anyio.abc.SocketAttribute.local_port]())
+    async with (
+        TLSListener(tcp, context, standard_compatible=False) as listener,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(listener.serve, serve)
+        yield there
+        tasks.cancel_scope.cancel()
+
+
+async def test_over_tls_it_is_the_same() -> None:
+    authority = trustme.CA()
+    trusting = ssl.create_default_context()
+    authority.configure_trust(trusting)
+    async with tls_peer(authority) as there:
+        url = f"https://localhost:{there.port}/rpc"
+        connection = Connection(httpx.URL(url), trusting)
+        for body in (b"first", bytes(100_000)):
+            assert await answer(connection, post(url, body)) == body
+        assert connection.is_reusable
+        await connection.aclose()
+    assert len(there.lines) == 1
+    assert [len(heard.body) for heard in there.heard] == [5, 100_000]
+
+
+async def test_a_certificate_that_is_not_trusted_ends_before_a_byte() -> None:
+    async with tls_peer(trustme.CA()) as there:
+        url = f"https://localhost:{there.port}/rpc"
+        exchange = Exchange()
+        request = post(url, b"x")
+        request.stream = WatchedBody(b"x", exchange)
+        with pytest.raises(httpx.ConnectError):
+            await answer(Connection(httpx.URL(url), ssl.create_default_context()), request)
+    assert not exchange.body_left
+    assert there.heard == []
