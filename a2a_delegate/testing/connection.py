@@ -47,6 +47,9 @@ MAX_BODY: Final = 64 * 1024 * 1024
 _TELLING: Final = 64 * 1024
 """Bytes of a body within which its method is looked for before all of it has come."""
 
+_TOLD: Final = 64 * 1024
+"""Bytes of a reply that are told to an observer."""
+
 _PARTING_SECONDS: Final = 1.0
 """How long a client that was refused may take to see that."""
 
@@ -77,6 +80,7 @@ class _Course:
     behaviour: Behaviour | None = None
     status: int | None = None
     sent: int = 0
+    reply: bytes = b""
     parting: Parting = Parting.ENDED
 
 
@@ -223,6 +227,8 @@ class Connection:
                 await anyio.sleep(dribble.every)
             await self._stream.send(piece)
             course.sent += len(piece)
+            if len(course.reply) < _TOLD:
+                course.reply += piece[: _TOLD - len(course.reply)]
 
     def _over(self, course: _Course) -> None:
         entry = course.entry
@@ -234,6 +240,7 @@ class Connection:
                 ran=entry.ran,
                 status=course.status,
                 sent=course.sent,
+                reply=course.reply,
                 parting=course.parting,
             )
         )

@@ -25,23 +25,12 @@ a plugin such as pytest-timeout: no check can end it.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
-import pytest
-
 from a2a_delegate.delegate import Delegate, check_capabilities
-from a2a_delegate.errors import DelegateCapabilityError
-from a2a_delegate.outcome import CancelReceipt, Completed, DelegationHandle
+from a2a_delegate.testing.checks_of_handles import HandleChecks
 from a2a_delegate.testing.checks_of_outcomes import OutcomeChecks
 from a2a_delegate.testing.checks_of_signals import SignalChecks
 from a2a_delegate.testing.checks_of_stopping import StoppingChecks
-from a2a_delegate.testing.delegate_under_test import (
-    Checks,
-    DelegateUnderTest,
-    expected,
-    mark,
-    must,
-)
+from a2a_delegate.testing.delegate_under_test import Checks, DelegateUnderTest, mark, must
 
 __all__ = ["DelegateSuite", "DelegateUnderTest"]
 
@@ -56,54 +45,10 @@ class ClaimChecks(Checks):
             must(isinstance(made.delegate, Delegate), "a method of Delegate is missing")
             check_capabilities(made.delegate)
 
-    @mark.spec("DEL-26")
-    async def test_resume_is_refused_or_works_as_it_claims(self) -> None:
-        """Resume a delegation that has ended, or be refused."""
-        async with self._made() as made:
-            delegate = made.delegate
-            ended = expected(await delegate.dispatch(made.completes("iris")), Completed)
-            handle = ended.handle or _some_handle(delegate)
-            if delegate.capabilities.resume:
-                again = expected(await delegate.resume(handle, wait=False), Completed)
-                must(again.output == ended.output, f"another answer: {again.output!r}")
-                return
-            with pytest.raises(DelegateCapabilityError) as refusal:
-                await delegate.resume(handle)
-            must(refusal.value.capability == "resume", f"refused: {refusal.value.capability!r}")
 
-    @mark.spec("DEL-27")
-    async def test_cancel_is_refused_or_works_as_it_claims(self) -> None:
-        """Cancel a delegation that has ended by its handle, or be refused."""
-        async with self._made() as made:
-            delegate = made.delegate
-            ended = expected(await delegate.dispatch(made.completes("lily")), Completed)
-            handle = ended.handle or _some_handle(delegate)
-            if delegate.capabilities.cancel:
-                receipt = await delegate.cancel(handle)
-                ends = {CancelReceipt.NOT_NEEDED, CancelReceipt.REFUSED}
-                must(receipt in ends, f"it had ended, and the receipt says {receipt!r}")
-                return
-            with pytest.raises(DelegateCapabilityError) as refusal:
-                await delegate.cancel(handle)
-            must(refusal.value.capability == "cancel", f"refused: {refusal.value.capability!r}")
-
-
-class DelegateSuite(OutcomeChecks, StoppingChecks, SignalChecks, ClaimChecks):
+class DelegateSuite(OutcomeChecks, StoppingChecks, SignalChecks, HandleChecks, ClaimChecks):
     """Every check; subclass it under a name that pytest collects, and write `make`.
 
     `short`, `long` and `patience` are seconds that a subclass may change: before work is stopped,
     of the work that is stopped, and the most that a check waits for anything.
     """
-
-
-def _some_handle(delegate: Delegate) -> DelegationHandle:
-    """Make a handle for a delegate whose outcomes have none."""
-    return DelegationHandle(
-        delegate_id=delegate.id,
-        endpoint="",
-        version="",
-        binding="",
-        message_id="m",
-        body_digest="",
-        sent_at=datetime.now(UTC),
-    )

@@ -33,6 +33,8 @@ class DelegateUnderTest:
     - `fails`: a request whose work fails, and a text that the failure tells.
     - `gives_data`: a request whose answer holds data, and the value.
     - `asks`: a request upon which it asks, and a text that the question holds.
+    - `answers(text)`: an answer to that question, upon which it completes with this text; the
+      suite fills in what it `continues`.
     - `refuses`: a request that it refuses before it begins.
     - `ran(text)`: the ground truth: how often work was begun on requests with this text. It may
       have counted before; a check looks at what was added.
@@ -46,6 +48,7 @@ class DelegateUnderTest:
     fails: tuple[Request, str]
     gives_data: tuple[Request, JSON] | None = None
     asks: tuple[Request, str] | None = None
+    answers: Callable[[str], Request] | None = None
     refuses: Request | None = None
     ran: Callable[[str], int] | None = None
 

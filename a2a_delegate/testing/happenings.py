@@ -41,7 +41,8 @@ class RequestArrived:
 class RequestOver:
     """A request is over: whether it began work, and what went out.
 
-    `status` is that of the reply, None where there is none; `sent` counts its bytes, head included.
+    `status` is that of the reply, None where there is none. `sent` counts the bytes that went out,
+    head included, and `reply` holds the first 64 KiB of them.
     `behaviour` is None for what came over a connection that was no longer served.
     """
 
@@ -51,6 +52,7 @@ class RequestOver:
     ran: bool
     status: int | None
     sent: int
+    reply: bytes
     parting: Parting
 
 

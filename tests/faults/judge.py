@@ -316,7 +316,7 @@ def _healed(facts: _Facts) -> Iterator[str]:
         yield f"{facts.result.status}, and there was time enough"
 
 
-_HEALING: Final = frozenset({"slow 0.5", "data", "history"})
+_HEALING: Final = frozenset({"slow 0.5", "slow 0.02", "data", "history"})
 
 
 def _lasts(behaviour: Behaviour) -> bool:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import a2a_delegate.testing
-from a2a_delegate import A2ADelegate, fetch_agent_card
-from a2a_delegate.testing import DelegateSuite, DelegateUnderTest, ScriptedPeer
+from a2a_delegate.testing import DelegateSuite, DelegateUnderTest
 from tests.testing.broken_delegates import BROKEN, HONEST, function_under_test
+from tests.testing.broken_handles import BROKEN_WITH_HANDLES, WithHandles, agent_under_test
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
@@ -29,25 +29,8 @@ class A2ADelegateSuite(DelegateSuite):
 
     @asynccontextmanager
     async def make(self) -> AsyncGenerator[DelegateUnderTest, None]:
-        peer = ScriptedPeer(self.versions)
-
-        def ran(text: str) -> int:
-            truth = peer.truth
-            return sum(truth.runs[task.message_id] for task in truth.tasks if text in task.text)
-
-        async with peer.client() as client:
-            card = await fetch_agent_card("https://peer.example", client=client)
-            async with A2ADelegate("peer", card, client=client) as delegate:
-                yield DelegateUnderTest(
-                    delegate=delegate,
-                    completes=lambda text: f"say {text}",
-                    takes=lambda seconds, text: f"slow {seconds} {text}",
-                    fails=("fail", "it failed"),
-                    gives_data=("data", {"city": "Rome", "n": 3, "list": [1, None, "x"]}),
-                    asks=("ask", "which city?"),
-                    refuses="reject",
-                    ran=ran,
-                )
+        async with agent_under_test(self.versions) as made:
+            yield made
 
 
 class TestA2ADelegateOf10(A2ADelegateSuite):
@@ -78,6 +61,7 @@ class TestDelegateOfAllTests(DelegateSuite):
         yield self.everybodys
 
 
+EVERY_BROKEN = {**BROKEN, **BROKEN_WITH_HANDLES}
 CHECKS = {
     statement: name
     for name in dir(DelegateSuite)
@@ -88,11 +72,16 @@ CHECKS = {
 
 async def said_against(kind: Callable[[Delegate], Delegate]) -> set[str]:
     """Run every check over a delegate of this kind, and return those that fail."""
+    has_handles = isinstance(kind, type) and issubclass(kind, WithHandles)
 
     class Suite(DelegateSuite):
         @asynccontextmanager
         async def make(self) -> AsyncGenerator[DelegateUnderTest, None]:
-            yield function_under_test(kind)
+            if not has_handles:
+                yield function_under_test(kind)
+                return
+            async with agent_under_test(wrap=kind) as made:
+                yield made
 
     failed = set()
     for statement, name in CHECKS.items():
@@ -104,7 +93,7 @@ async def said_against(kind: Callable[[Delegate], Delegate]) -> set[str]:
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("kind", HONEST)
+@pytest.mark.parametrize("kind", [*HONEST, WithHandles])
 async def test_an_honest_delegate_has_nothing_against_it(
     kind: Callable[[Delegate], Delegate],
 ) -> None:
@@ -112,7 +101,7 @@ async def test_an_honest_delegate_has_nothing_against_it(
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize(("kind", "rules"), BROKEN.items())
+@pytest.mark.parametrize(("kind", "rules"), EVERY_BROKEN.items())
 async def test_a_broken_delegate_fails_the_checks_of_its_rule_and_no_other(
     kind: Callable[[Delegate], Delegate], rules: set[str]
 ) -> None:
@@ -120,7 +109,7 @@ async def test_a_broken_delegate_fails_the_checks_of_its_rule_and_no_other(
 
 
 def test_each_check_fails_for_some_broken_delegate() -> None:
-    assert set().union(*BROKEN.values()) == CHECKS.keys()
+    assert set().union(*EVERY_BROKEN.values()) == CHECKS.keys()
 
 
 A_USERS_TESTS = """

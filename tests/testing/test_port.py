@@ -478,4 +478,5 @@ async def test_an_observer_is_told_of_every_request() -> None:
         assert begun.behaviour == ended.behaviour == [Honest(), error][number - 1]
         assert (ended.status, ended.parting) == (200, Parting.KEPT)
         assert ended.ran == (number == 1)
-        assert ended.sent == len([first, second][number - 1])
+        assert ended.reply == [first, second][number - 1]
+        assert ended.sent == len(ended.reply)
