@@ -52,6 +52,7 @@ class TestOurs(DelegateSuite):
                     fails=("fail", "it failed"),
                     gives_data=("data", {"n": 3}),
                     asks=("ask", "which city?"),
+                    answers=lambda text: text,
                     refuses="reject",
                     ran=len,
                 )
