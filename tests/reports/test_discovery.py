@@ -458,6 +458,22 @@ async def test_defaults_on_both_sides_talk_to_each_other(versions: tuple[str, ..
     assert {one.version for one in result.attempts} == {versions[0]}
 
 
+@pytest.mark.report("S28")
+@VERSIONS
+@pytest.mark.parametrize(
+    "capabilities", [{"streaming": False}, {"streaming": None}, {"streaming": "yes"}, {}, None, ...]
+)
+async def test_no_stream_is_asked_of_an_agent_whose_card_offers_none(
+    version: str, capabilities: Any
+) -> None:
+    peer = shows(card_of(version, capabilities=capabilities), version)
+    async with delegate_of(peer) as delegate:
+        assert isinstance(await delegate.dispatch("slow 3"), Completed)
+    for request in peer.truth.requests:
+        assert "event-stream" not in request.headers["accept"]
+        assert request.operation in {None, Operation.CARD, Operation.SEND, Operation.GET}
+
+
 # -- redirects of the card -------------------------------------------------------------------------
 
 
