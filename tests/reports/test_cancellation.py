@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
@@ -40,11 +40,14 @@ from a2a_delegate.testing import (
     ScriptedPeer,
     WorkState,
 )
-from tests.reports.staging import VERSIONS, Notes, changed, delegate_of, requests_of
+from tests.reports.staging import VERSIONS, Notes, changed, delegate_of, remade, requests_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from a2a_delegate import A2ADelegate, DelegateResult
     from a2a_delegate.testing import Behaviour
+    from tests.reports.staging import Json
 
 pytestmark = [pytest.mark.anyio, pytest.mark.virtual_time]
 
@@ -342,6 +345,39 @@ async def test_a_cancel_that_changes_nothing_is_only_requested(version: str, pro
     assert 3 < took <= 3 + 2 * 2.0
     last = peer.truth.requests[-1].operation
     assert last is Operation.GET, "the state after it was looked at"
+
+
+@pytest.mark.report("C8", "C10")
+@VERSIONS
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda task: task,
+        lambda task: {"task": task},
+        lambda task: {**task, "kind": "task"},
+        lambda task: {**task, "status": {"state": "cancelled"}},
+        lambda task: {**task, "status": {"state": "TASK_STATE_CANCELLED"}},
+        lambda task: {**task, "status": {"state": "working"}},
+        lambda task: {**task, "status": None},
+        lambda task: {**task, "id": "another"},
+        lambda _: {},
+        lambda _: None,
+        lambda _: {"success": True},
+        lambda _: {"messageId": "m", "role": "agent", "parts": [{"text": "cancelled"}]},
+    ],
+    ids=range(12),
+)
+async def test_a_cancel_that_was_obeyed_is_confirmed_however_it_was_answered(
+    version: str, make: Callable[[Json], Any]
+) -> None:
+    peer = ScriptedPeer((version,))
+    peer.script(Operation.CANCEL, remade(make))
+    async with delegate_of(peer) as delegate:
+        result = await cancelled_after(3, delegate, "stuck")
+    assert isinstance(result, Cancelled)
+    assert result.receipt is CancelReceipt.CONFIRMED
+    assert states(peer) == [WorkState.CANCELED]
+    assert peer.truth.cancels == 1
 
 
 @pytest.mark.report("C8", "C10")
