@@ -87,7 +87,7 @@ prepare_clean() {
 prepare_stage() {
     local path
     mkdir "$stage"
-    for path in tests specs benchmarks scripts README.md CHANGELOG.md pyproject.toml; do
+    for path in tests specs docs benchmarks scripts README.md CHANGELOG.md pyproject.toml; do
         [[ ! -e $checkout/$path ]] || tar -C "$checkout" --exclude='__pycache__' --exclude='.?*' \
             -cf - "$path" | tar -C "$stage" -xf -
     done
