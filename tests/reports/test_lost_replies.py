@@ -33,9 +33,11 @@ from a2a_delegate.testing import (
     Refusal,
     RefuseConnection,
     Respond,
+    Rewrite,
     RpcError,
     ScriptedPeer,
     WorkState,
+    WrongId,
 )
 from tests.reports.staging import (
     ORIGIN,
@@ -124,6 +126,60 @@ async def test_a_first_reply_that_is_lost_is_found_where_tasks_are_listed(
     assert result.output == "result of slow 4"
     assert notes.of(Recovered) == [Recovered(peer.truth.tasks[0].id)]
     assert (peer.truth.sends, runs(peer)) == (1, 1)
+
+
+def listing(change: Callable[[list[Json]], Any]) -> Rewrite:
+    """Give the honest list of tasks, changed in place or replaced."""
+
+    def rewrite(reply: Json) -> Json:
+        tasks = reply["result"]["tasks"]
+        replaced = change(tasks)
+        reply["result"]["tasks"] = tasks if replaced is None else replaced
+        return reply
+
+    return Rewrite(rewrite)
+
+
+def _of_another_message(tasks: list[Json]) -> None:
+    for task in tasks:
+        for message in task["history"]:
+            message["messageId"] = "another"
+
+
+NO_PROOF: dict[str, Behaviour] = {
+    "no history": listing(lambda tasks: [{**task, "history": []} for task in tasks]),
+    "another message": listing(_of_another_message),
+    "another context": listing(lambda tasks: [{**task, "contextId": "c"} for task in tasks]),
+    "two tasks": listing(lambda tasks: [*tasks, *({**task, "id": "two"} for task in tasks)]),
+    "no id": listing(lambda tasks: [{**task, "id": None} for task in tasks]),
+    "nothing": listing(lambda _: []),
+    "junk": listing(lambda _: [None, 5, "x", {}, {"id": "x"}]),
+    "no list": Rewrite(lambda reply: {**reply, "result": {}}),
+    "null": Rewrite(lambda reply: {**reply, "result": None}),
+    "another's reply": WrongId(),
+    "no page": Respond(200, body="<html>"),
+    "refused": RpcError(-32004, "not supported"),
+    "unknown": RpcError(-32601, "Method not found"),
+    "broken": Respond(500),
+    "silent": Hang(),
+}
+
+
+@pytest.mark.report("L1", "L2")
+@pytest.mark.parametrize("answer", NO_PROOF.values(), ids=NO_PROOF)
+async def test_no_task_is_taken_for_ours_without_proof(answer: Behaviour) -> None:
+    peer = ScriptedPeer()
+    peer.always(Operation.LIST, answer)
+    async with delegate_of(peer) as delegate:
+        await delegate.dispatch("of somebody else")
+        peer.script(Operation.SEND, DropAfterAccepting())
+        began = anyio.current_time()
+        result = await delegate.dispatch("slow 60")
+        assert anyio.current_time() - began <= 5 + 0.1, "the bound of looking up"
+    assert isinstance(result, Unknown)
+    assert (result.effect, result.safe_to_retry) == (Effect.MAY_HAVE_RUN, False)
+    assert peer.truth.sends == 2
+    assert peer.truth.cancels == 0, "and nobody's task is touched"
 
 
 @pytest.mark.report("L2")
