@@ -223,6 +223,7 @@ _LOSSES = {
     "read": "the line was cut before a complete answer came",
     "deadline": "the deadline passed before a complete answer came",
     "cancel": "it was cancelled before a complete answer came",
+    "resume": "no answer to it is known",
 }
 
 
@@ -230,7 +231,7 @@ class LostReplyError(DelegateError):
     """The request left, or part of it, and no complete answer came back.
 
     `phase`: `write` (cut while it was being sent), `read` (cut before or within the reply),
-    `deadline` or `cancel` (we stopped waiting).
+    `deadline` or `cancel` (we stopped waiting), `resume` (it was lost before, and not found again).
     """
 
     def __init__(self, *, method: str, phase: str, reason: str = "") -> None:

@@ -38,10 +38,13 @@ def _asked_before(task: Task, ours: str) -> bool:
     until then the task asks without a word, and the peer has said nothing since our message.
     """
     question = task.status.message
-    ids = [message.message_id for message in task.history]
-    if ours not in ids:
+    place = next((at for at, one in enumerate(task.history) if one.message_id == ours), None)
+    if place is None:
         return False
-    place = ids.index(ours)
-    if question is None:
-        return all(message.role is Role.USER for message in task.history[place:])
-    return bool(question.message_id) and question.message_id in ids[:place]
+    before, since = task.history[:place], task.history[place:]
+    if question is not None:
+        return bool(question.message_id) and any(
+            one.message_id == question.message_id for one in before
+        )
+    spoke_before = any(one.role is Role.AGENT for one in before)
+    return spoke_before and all(one.role is Role.USER for one in since)

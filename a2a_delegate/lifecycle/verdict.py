@@ -157,7 +157,7 @@ def _never_answered(seen: Evidence) -> DelegateResult:
         return unknown(seen, LostReplyError(method="send", phase="deadline"))
     found = "no task that carries the message was found"
     nowhere = found if seen.route.looks_up else "the peer cannot be asked for tasks by list"
-    return unknown(seen, LostReplyError(method="list", phase="read", reason=nowhere))
+    return unknown(seen, LostReplyError(method="send", phase="resume", reason=nowhere))
 
 
 def unknown(seen: Evidence, cause: DelegateError) -> DelegateResult:

@@ -95,6 +95,13 @@ def test_a_question_whose_words_have_moved_into_the_history_is_an_old_one() -> N
     assert isinstance(story.time_comes().ends("completed").result, Completed)
 
 
+@pytest.mark.spec("HAND-9", "OUT-17")
+def test_a_first_question_without_words_is_asked() -> None:
+    asked = Story().sends().ends(asking("", TAKEN, text="", at=1)).result
+    assert isinstance(asked, InputRequired)
+    assert str(asked.question) == ""
+
+
 @pytest.mark.spec("HAND-9")
 def test_a_question_that_stands_in_the_history_after_our_message_is_a_new_one() -> None:
     asked = asking("", "message-0", TAKEN, QUESTION_ID, text="", at=1)
