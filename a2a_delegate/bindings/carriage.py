@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import httpx
 
 from a2a_delegate.bindings.body import WatchedAuth, WatchedBody, WatchedRequest
+from a2a_delegate.bindings.broken_redirect import TRACE_EXTENSION, HeadTrace
 from a2a_delegate.bindings.failures import CLOSED, failed
 from a2a_delegate.bindings.reading import Received, UnreadableBodyError, give_up, read_body
 from a2a_delegate.bindings.trace_context import trace_context
@@ -89,8 +90,8 @@ Carried: TypeAlias = Answer | Unreadable | NotSent | Lost
 class Carrier:
     """Carries requests over a client that somebody else owns: neither changed nor closed here.
 
-    `max_reply_bytes` bounds what is kept of a reply, counted as decoded. Raises UsageError for what
-    is no asynchronous client.
+    `max_reply_bytes` bounds what is kept of a reply. Raises UsageError for what is no asynchronous
+    client.
     """
 
     def __init__(self, client: httpx.AsyncClient, *, max_reply_bytes: int) -> None:
@@ -131,8 +132,17 @@ class Carrier:
             )
 
     async def _round_trip(self, errand: Errand, exchange: Exchange, received: Received) -> Answer:
-        request, auth = self._built(errand, exchange)
-        response = await self._client.send(request, stream=True, auth=auth, follow_redirects=False)
+        trace = HeadTrace()
+        request, auth = self._built(errand, exchange, trace)
+        try:
+            response = await self._client.send(
+                request, stream=True, auth=auth, follow_redirects=False
+            )
+        except (httpx.RemoteProtocolError, httpx.InvalidURL):
+            if trace.redirect is None:
+                raise
+            exchange.http_status = trace.redirect
+            return Answer(trace.redirect, httpx.Headers(), b"")
         exchange.http_status = response.status_code
         try:
             await read_body(response, received)
@@ -142,7 +152,9 @@ class Carrier:
             raise
         return Answer(response.status_code, response.headers, received.whole())
 
-    def _built(self, errand: Errand, exchange: Exchange) -> tuple[httpx.Request, httpx.Auth | None]:
+    def _built(
+        self, errand: Errand, exchange: Exchange, trace: HeadTrace
+    ) -> tuple[httpx.Request, httpx.Auth | None]:
         auth = self._client.auth if errand.auth is None else errand.auth
         if auth is not None:
             auth = WatchedAuth(auth, errand.body, exchange, limit=self._max_reply_bytes)
@@ -150,11 +162,12 @@ class Carrier:
             "timeout": self._timeout,
             OPERATION_EXTENSION: str(errand.name),
             IDENTITY_EXTENSION: errand.identity,
+            TRACE_EXTENSION: trace,
         }
         headers = dict(errand.headers)
-        trace = trace_context()
-        if trace and not any(name.lower() in trace for name in headers):
-            headers.update(trace)
+        context = trace_context()
+        if context and not any(name.lower() in context for name in headers):
+            headers.update(context)
         if errand.body is None:
             request = self._client.build_request(
                 "GET", errand.url, headers=headers, extensions=extensions

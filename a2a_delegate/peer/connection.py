@@ -83,7 +83,8 @@ class Connection:
             ),
             headers=request.headers.raw,
             content=request.stream,
-            extensions=request.extensions,
+            # Of all extensions those that are meant for a connection; the rest would cost.
+            extensions={"timeout": request.extensions.get("timeout", {})},
         )
         with _errors_of_httpx():
             response = await self._http.handle_async_request(below)

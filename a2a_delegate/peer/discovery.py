@@ -5,6 +5,7 @@ It happens once, while a human is looking, so every way it can fail has a senten
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -226,10 +227,10 @@ def _refused(place: httpx.URL, answer: Answer, *, looked: int = 1) -> InvalidAge
 
 
 def _redirection(place: httpx.URL, location: str) -> str:
-    try:
-        target = str(origin_of(place.join(location)))
-    except (UnsafeEndpointError, httpx.InvalidURL, ValueError):
-        target = "somewhere that cannot be read"
+    target = "somewhere that cannot be read"
+    if location:
+        with contextlib.suppress(UnsafeEndpointError, httpx.InvalidURL, ValueError):
+            target = str(origin_of(place.join(location)))
     return (
         f"it redirects to {target}, and redirects are not followed; "
         "type that address if it is the one that you mean"

@@ -141,7 +141,6 @@ class _Proxied:
             timeout=_TIMEOUT,
             limits=httpx.Limits(keepalive_expiry=IDLE_SECONDS),
             cookies=no_cookies(),
-            event_hooks={"response": [_hide_broken_redirect]},
         )
 
     @property
@@ -161,15 +160,6 @@ class _Proxied:
     async def aclose(self) -> None:
         """Close it, whatever is on its way."""
         await self._client.aclose()
-
-
-async def _hide_broken_redirect(response: httpx.Response) -> None:
-    """Keep from httpx an address that it could not read: the answer is a redirect all the same."""
-    if response.has_redirect_location:
-        try:
-            response.request.url.join(response.headers["Location"])
-        except (httpx.InvalidURL, ValueError):
-            del response.headers["Location"]
 
 
 @functools.cache

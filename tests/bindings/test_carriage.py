@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import traceback
 import zlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import anyio
@@ -20,7 +21,7 @@ from a2a_delegate.wire.cut_reply import TaskIdScan
 from tests.bindings.loopback import Line, closed_port, peer, reply
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 
     from a2a_delegate.bindings.carriage import Carried
 
@@ -443,6 +444,52 @@ async def test_a_client_that_its_owner_closed_is_named() -> None:
     assert isinstance(carried, NotSent)
     assert "client is closed" in str(carried.error)
     assert isinstance(carried.error.__cause__, UsageError)
+
+
+@pytest.mark.spec("CARR-6")
+@pytest.mark.parametrize(
+    "location", ["ht!tp://[", "http://h:x/", "data:text/plain,x", "http://[::1"]
+)
+@pytest.mark.parametrize("auth", [None, httpx.BasicAuth("me", "pass")])
+async def test_a_redirect_is_an_answer_wherever_it_leads(
+    new_client: NewClient, location: str, auth: httpx.Auth | None
+) -> None:
+    async def talk(line: Line) -> None:
+        while True:
+            await line.hear()
+            await line.say(
+                reply(
+                    b"moved", status="307 Temporary Redirect", headers=f"Location: {location}\r\n"
+                )
+            )
+
+    exchange = Exchange()
+    async with peer(talk) as there, new_client() as client:
+        call = replace(errand(there.url), auth=auth)
+        with anyio.fail_after(5):
+            carried = await Carrier(client, max_reply_bytes=1_000).carry(call, exchange)
+    assert isinstance(carried, Answer)
+    assert (carried.status, exchange.http_status) == (307, 307)
+
+
+@pytest.mark.spec("CARR-1", "CARR-6")
+async def test_a_redirect_before_says_nothing_about_a_request_that_is_lost() -> None:
+    class Insists(httpx.Auth):
+        async def async_auth_flow(
+            self, request: httpx.Request
+        ) -> AsyncGenerator[httpx.Request, httpx.Response]:
+            yield request
+            yield request
+
+    async def talk(line: Line) -> None:
+        await line.hear()
+        await line.say(reply(b"", status="307 Temporary Redirect"))
+        await line.hear()
+
+    exchange = Exchange()
+    async with peer(talk) as there:
+        carried = await carry_by(httpx.AsyncClient(auth=Insists()), there.url, exchange)
+    assert isinstance(carried, Lost)
 
 
 @pytest.mark.spec("CARR-6")

@@ -161,19 +161,6 @@ async def test_an_authentication_of_the_caller_is_asked() -> None:
     assert (heard.header("authorization") or "").startswith("Basic ")
 
 
-async def test_a_redirect_is_an_answer_wherever_it_leads() -> None:
-    async def talk(line: Line) -> None:
-        await line.hear()
-        await line.say(
-            reply(b"", status="307 Temporary Redirect", headers="Location: ht!tp://[\r\n")
-        )
-
-    async with peer(talk) as there, own_client() as client:
-        answered = await carry(client, errand(there.url), Exchange())
-    assert isinstance(answered, Answer)
-    assert answered.status == 307
-
-
 async def test_a_reply_that_is_cut_is_lost_and_its_connection_closed() -> None:
     async def talk(line: Line) -> None:
         await line.hear()
@@ -224,6 +211,26 @@ def test_a_proxy_that_cannot_be_used_is_told_of_and_not_shown(
     with pytest.raises(UsageError, match=f"HTTPS_PROXY.*{reason}") as refusal:
         own_client()
     assert "s3cret" not in str(refusal.value)
+
+
+async def test_a_redirect_that_leads_nowhere_is_an_answer_through_a_proxy_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def talk(line: Line) -> None:
+        while True:
+            await line.hear()
+            await line.say(
+                reply(b"", status="308 Permanent Redirect", headers="Location: ht!tp://[\r\n")
+            )
+
+    async with peer(talk) as proxy:
+        monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy.port}")
+        async with own_client() as client:
+            for auth in (None, httpx.BasicAuth("me", "pass")):
+                sent = errand("http://agent.example/rpc", auth=auth)
+                answered = await carry(client, sent, Exchange())
+                assert isinstance(answered, Answer)
+                assert answered.status == 308
 
 
 async def test_a_proxy_of_the_environment_carries_the_request(
