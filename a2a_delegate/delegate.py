@@ -61,7 +61,9 @@ class DelegateRequest:
 
     `prompt` and `parts` go to agents: the prompt becomes the first text part. `arguments` go to
     tools and functions; an agent has no place for them and its delegate refuses them.
-    `context_id` continues a conversation at the peer; without it each delegation has its own.
+    `continues` is the handle of the question that this answers, in its task; `context_id` goes on
+    in a conversation at the peer with new work; without either each delegation has its own.
+    `principal` names for whom it is done: it chooses the credentials, and is kept in the handle.
     `metadata` goes with the message. `accepted_output_modes` are media types. `timeout` is in
     seconds, None for none, `INHERIT` for the delegate's own. One request may be dispatched many
     times: each dispatch makes a message id of its own.

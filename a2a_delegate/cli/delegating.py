@@ -144,9 +144,12 @@ async def call_off(
     stopping.cancel()
     try:
         async with _agent(errand, token, handle=handle, config=config) as agent:
-            return await agent.resume(handle, cancel=stopping, observer=observer)
+            result = await agent.resume(handle, cancel=stopping, observer=observer)
     except DelegateError as error:
         return Refused(error, begun=True, handle=handle)
+    # What the first look found ended is late only for us: no cancel was asked for.
+    asked = any(attempt.operation == "cancel" for attempt in result.attempts)
+    return result if asked else replace(result, late=False)
 
 
 def needs_card(handle: DelegationHandle) -> bool:

@@ -59,6 +59,7 @@ def test_a_task_that_had_ended_is_left_alone_and_how_it_ended_is_told(
     done = invoke("cancel", "-", stdin=ended)
     assert (done.status, done.out) == (0, b"not-needed\n")
     assert status in done.err
+    assert "late" not in done.err, "it was not cancelled, so nothing came after a cancel"
     told = json.loads(invoke("cancel", "-", "--json", stdin=ended).out)
     assert (told["status"], told["receipt"]) == (status, "not-needed")
     assert peer.do(lambda it: it.truth.cancels) == 0

@@ -359,14 +359,12 @@ from a2a_delegate import Intent, IdKnown, connect
 
 async def main(url, path):
     async with connect(url) as delegate:
-        kept = []
         def keep(signal):
             if isinstance(signal, Intent):
-                kept.append(signal.handle)
+                with open(path, "w") as file:
+                    file.write(signal.handle.to_json())
             elif isinstance(signal, IdKnown):
                 print("begun", flush=True)
-            if kept:
-                open(path, "w").write(kept[0].to_json())
         await delegate.dispatch("stuck", observer=keep)
 
 anyio.run(main, *sys.argv[1:])
