@@ -104,6 +104,9 @@ async def delegate(
 ) -> DelegateResult | Refused:
     """Find the agent and delegate the request to it, all within the one timeout."""
     try:
+        places_of(
+            errand.url
+        )  # an answer needs no card, and is bound to what was typed all the same
         async with _agent(errand, token, handle=request.continues, config=config) as agent:
             return await agent.dispatch(request, cancel=token, observer=observer)
     except DelegateError as error:

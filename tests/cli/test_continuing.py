@@ -93,6 +93,11 @@ def test_what_answers_nothing_is_refused_before_anything_is_sent(peer: PeerOnAPo
         done = invoke("send", peer.origin, *words)
         assert (done.status, done.out) == (status, b"")
         assert told in done.err
+    for nothing in ("", " ", "agent.example"):
+        # As from a variable of the shell that is not set: it binds no origin.
+        done = invoke("send", nothing, "Rome", "--continue", json.dumps(asked))
+        assert (done.status, done.out) == (2, b"")
+        assert "is no URL of an agent" in done.err
     done = invoke("send", "https://agent.example", "Rome", "--continue", json.dumps(asked))
     assert done.status == 3
     assert f"--allow-origin {peer.origin}" in done.err
