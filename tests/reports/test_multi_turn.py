@@ -95,6 +95,27 @@ async def test_an_answer_goes_to_the_task_and_context_of_its_question(
     assert "referenceTaskIds" not in answer
 
 
+@pytest.mark.report("M1", "M2")
+@VERSIONS
+@pytest.mark.parametrize("state", [WorkState.INPUT_REQUIRED, WorkState.AUTH_REQUIRED])
+@pytest.mark.parametrize("operation", [Operation.SEND, Operation.GET])
+async def test_a_question_without_words_is_a_question_and_can_be_answered(
+    version: str, state: WorkState, operation: Operation
+) -> None:
+    def ask(task: Json) -> None:
+        task["status"] = {"state": state_word(version, state)}
+
+    peer = ScriptedPeer((version,))
+    peer.script(operation, changed(ask))
+    async with delegate_of(peer) as delegate:
+        first = await delegate.dispatch("slow 5")
+        assert isinstance(first, InputRequired | AuthRequired)
+        assert str(first.question) == ""
+        result = await delegate.dispatch(DelegateRequest("Rome", continues=first.handle))
+    assert isinstance(result, Completed)
+    assert len(peer.truth.tasks) == 1
+
+
 @pytest.mark.report("M3")
 @VERSIONS
 async def test_a_handle_from_a_store_continues_the_task_itself(version: str) -> None:
@@ -366,6 +387,7 @@ async def test_a_first_reply_that_was_lost_stays_unknown_where_nobody_lists(vers
         again = await delegate.resume(lost.handle)
     assert isinstance(again, Unknown)
     assert again.effect is Effect.MAY_HAVE_RUN
+    assert "cut" not in str(again), "nothing was cut: the peer cannot be asked"
     assert (peer.truth.sends, sum(peer.truth.runs.values())) == (1, 1)
 
 
