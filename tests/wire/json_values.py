@@ -58,6 +58,10 @@ NAMES = [
     "tenant",
     "required",
     "final",
+    "sessionId",
+    "ctx",
+    "discriminator",
+    "expected_tags",
 ]
 WORDS = [
     "task",
@@ -73,6 +77,10 @@ WORDS = [
     "2.0",
     "1.0",
     "0.3",
+    "0.2",
+    "union_tag_invalid",
+    "'method'",
+    "'tasks/send'",
     "JSONRPC",
     "GRPC",
     "HTTP+JSON",

@@ -81,6 +81,7 @@ def test_an_answer_may_repeat_our_words_or_our_id(own: Mapping[str, str]) -> Non
         {**WIRE_TASK, "kind": ""},
         {**WIRE_TASK, "kind": "Task"},
         {**WIRE_TASK, "kind": ["task"]},
+        {**WIRE_TASK, "type": "task"},  # early servers of 0.2
         {**WIRE_TASK, "task": {"id": "other"}, "message": WIRE_MESSAGE},
         {"kind": "task", "task": WIRE_TASK},
         {**WIRE_TASK, "kind": "task", "final": False},
@@ -105,6 +106,7 @@ def test_a_task_is_read_with_and_without_wrapper(
         {**WIRE_MESSAGE, "kind": "message"},
         {**WIRE_MESSAGE, "kind": "message", "id": "x"},
         {**WIRE_MESSAGE, "kind": None, "id": "x"},
+        {**WIRE_MESSAGE, "type": "message"},
         {"message_id": "m2", "role": "agent", "parts": [{"text": "hi"}]},
     ],
 )
