@@ -1,4 +1,4 @@
-"""What outlives a process, a loop or a block: over real sockets, in real time."""
+"""Over real sockets, in real time: what outlives a process, a loop or a block, and broken heads."""
 
 from __future__ import annotations
 
@@ -18,15 +18,26 @@ import pytest
 from a2a_delegate import (
     A2ADelegate,
     A2ADelegateConfig,
+    A2ARequestError,
     Completed,
     DelegationHandle,
     Effect,
+    Failed,
+    InvalidAgentCardError,
+    Rejected,
     Unknown,
     UsageError,
     connect,
     fetch_agent_card,
 )
-from a2a_delegate.testing import Hang, Honest, Operation, RequestArrived, ScriptedPeer
+from a2a_delegate.testing import (
+    Hang,
+    Honest,
+    Operation,
+    Redirect,
+    RequestArrived,
+    ScriptedPeer,
+)
 from tests.reports.staging import VERSIONS
 
 if TYPE_CHECKING:
@@ -37,6 +48,9 @@ if TYPE_CHECKING:
 
 PATIENCE = 15.0
 """Seconds that a test waits for anything at most."""
+
+TLS = httpx.create_ssl_context()
+"""Made once: each client would take its own time to make one."""
 
 QUICK = A2ADelegateConfig(poll_interval=0.1, recovery_timeout=1)
 
@@ -170,7 +184,7 @@ async def test_what_connect_opened_is_closed_when_its_block_is_left(version: str
 @pytest.mark.report("L14")
 @VERSIONS
 async def test_a_client_of_the_callers_own_stays_open(version: str) -> None:
-    async with ScriptedPeer((version,)).serve() as url, httpx.AsyncClient() as client:
+    async with ScriptedPeer((version,)).serve() as url, httpx.AsyncClient(verify=TLS) as client:
         card = await fetch_agent_card(url, client=client)
         async with A2ADelegate("x", card, client=client, config=QUICK) as delegate:
             assert isinstance(await delegate.dispatch("work"), Completed)
@@ -187,6 +201,30 @@ async def test_defaults_on_both_sides_talk_to_each_other_over_tcp(
         result = await delegate.dispatch("work")
     assert isinstance(result, Completed)
     assert result.output == "result of work"
+
+
+@pytest.mark.anyio
+@pytest.mark.report("P27")
+@VERSIONS
+@pytest.mark.parametrize("status", [302, 307, 308])
+@pytest.mark.parametrize("target", ["::", "https://[x"])
+async def test_a_redirect_that_leads_nowhere_is_answered_as_any_other(
+    version: str, status: int, target: str
+) -> None:
+    peer = ScriptedPeer((version,), lists=False)
+    async with peer.serve() as url, httpx.AsyncClient(verify=TLS) as client:
+        card = await fetch_agent_card(url, client=client)
+        async with A2ADelegate("x", card, client=client, config=QUICK) as delegate:
+            peer.script(Operation.SEND, Redirect(status, target))
+            result = await delegate.dispatch("work")
+        peer.script(Operation.CARD, Redirect(status, target))
+        with pytest.raises(InvalidAgentCardError) as caught:
+            await fetch_agent_card(url, client=client)
+    assert isinstance(result, Failed | Rejected)
+    assert isinstance(result.error, A2ARequestError)
+    assert (result.error.status, caught.value.status) == (status, status)
+    assert result.safe_to_retry is (status != 302)
+    assert not peer.truth.runs
 
 
 # -- event loops -----------------------------------------------------------------------------------
