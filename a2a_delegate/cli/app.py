@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 import a2a_delegate
-from a2a_delegate.cli import help_texts
+from a2a_delegate.cli import help_texts, peer_app
 from a2a_delegate.cli.commands import (
     Call,
     Following,
@@ -229,3 +229,6 @@ def _refuse_left_over(context: typer.Context) -> None:
             f"{len(context.args)} more words than the command takes; quote what holds blanks: "
             "'a prompt', --header 'Name: value'"
         )
+
+
+peer_app.register(app)

@@ -61,13 +61,23 @@ class Surroundings:
     """What the connections of one port share.
 
     `url_of` gives the URL of a path, as the client that sent this Host header can reach it;
-    `failures` keeps what a script did that it cannot do.
+    `failures` keeps what functions of the test raised, the script's and the observer.
     """
 
     backstage: Backstage
     url_of: Callable[[str, str], str]
     observer: PortObserver | None
     failures: list[Exception] = field(default_factory=list)
+
+    def tell(self, happening: Callable[[], Happening]) -> None:
+        """Tell what happened; it is not worked out where nobody listens."""
+        if self.observer is None:
+            return
+        try:
+            self.observer(happening())
+        # It is the test's own, and may raise what it likes; the block that serves tells it.
+        except Exception as problem:  # noqa: BLE001 - as said above
+            self.failures.append(problem)
 
 
 @dataclass(slots=True)
@@ -110,7 +120,7 @@ class Connection:
                 self._parser = _parser(*self._parser.trailing_data)
         except h11.RemoteProtocolError as problem:
             reason, status = str(problem), problem.error_status_hint
-            self._tell(lambda: ConnectionRefused(reason))
+            self._surroundings.tell(lambda: ConnectionRefused(reason))
             await self._refuse(status)
         except _GONE:
             pass  # the client has left, and nobody is there to be served
@@ -191,7 +201,9 @@ class Connection:
         exchange = Exchange(self._backstage, course.arrival, course.entry)
         exchange.arrive()
         course.behaviour = exchange.behaviour
-        self._tell(lambda: RequestArrived(*_numbered(course.entry), exchange.behaviour))
+        self._surroundings.tell(
+            lambda: RequestArrived(*_numbered(course.entry), exchange.behaviour)
+        )
         carried_out: list[Ending] = []
         async with anyio.create_task_group() as group:
             group.start_soon(self._watch, group.cancel_scope)
@@ -233,7 +245,7 @@ class Connection:
     def _over(self, course: _Course) -> None:
         entry = course.entry
         self._backstage.end(entry)
-        self._tell(
+        self._surroundings.tell(
             lambda: RequestOver(
                 *_numbered(entry),
                 behaviour=course.behaviour,
@@ -244,11 +256,6 @@ class Connection:
                 parting=course.parting,
             )
         )
-
-    def _tell(self, happening: Callable[[], Happening]) -> None:
-        """Tell what happened; it is not worked out where nobody listens."""
-        if self._surroundings.observer is not None:
-            self._surroundings.observer(happening())
 
     # -- what comes in ---------------------------------------------------------------------------
 

@@ -141,8 +141,7 @@ class Port:
                 reason = f"no TLS handshake: {problem.reason or problem}"
             except (anyio.BrokenResourceError, anyio.EndOfStream):
                 reason = "no TLS handshake: the client left"
-        if self._observer is not None:
-            self._observer(ConnectionRefused(reason))
+        self._surroundings.tell(lambda: ConnectionRefused(reason))
         return None
 
 

@@ -452,6 +452,20 @@ async def test_a_script_that_fails_is_told_at_the_end_of_the_block() -> None:
         await ask(KeyError())
 
 
+@pytest.mark.spec("PORT-8")
+async def test_an_observer_that_fails_is_told_at_the_end_of_the_block() -> None:
+    def fails(happening: Happening) -> None:
+        raise ZeroDivisionError(type(happening).__name__)
+
+    async def ask() -> None:
+        async with ScriptedPeer().serve(observer=fails) as url, wire_to(url) as wire:
+            await wire.say(request("card"))
+            assert (await wire.hear_reply()).startswith(b"HTTP/1.1 200 ")
+
+    with pytest.raises(ZeroDivisionError, match="RequestArrived"):
+        await ask()
+
+
 # What it tells
 
 
