@@ -213,8 +213,10 @@ def tasks() -> int:
 def _is_whole(one: RequestOver) -> bool:
     """Whether all of a reply went out."""
     head, ends, _ = one.reply.partition(_HEAD_ENDS)
-    _, found, length = head.partition(b"content-length: ")
-    return bool(found) and one.sent == len(head) + len(ends) + int(length.split()[0])
+    if not ends:
+        return False
+    length = int(head.partition(b"content-length: ")[2].split()[0])
+    return one.sent == len(head) + len(ends) + length
 
 
 def _at_judged_url(requests: Iterable[RequestFact], url: str) -> Iterator[RequestFact]:
