@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 from a2a_delegate.model.frozen import dataclass
@@ -99,10 +100,14 @@ class EvidenceFailed:
 
 @dataclass(frozen=True, slots=True)
 class Downgraded:
-    """The peer refused a version and the older one is spoken from now on."""
+    """The peer refused a version and the older one is spoken from now on.
+
+    `handle` takes the place of the one that `Intent` told: its endpoint and version are the new ones.
+    """
 
     refused: str
     spoken: str
+    handle: DelegationHandle | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,6 +182,21 @@ _REFUSALS = [
 
 
 @pytest.mark.spec("DLG-3")
+async def test_a_delegation_has_the_handle_of_the_version_that_is_spoken() -> None:
+    peer = ScriptedPeer(BOTH)
+    peer.script(Operation.SEND, RpcError(-32009, "no"))
+    async with (
+        delegate_to(peer, allow_downgrade=True) as delegate,
+        open_delegation(delegate, "stuck") as delegation,
+    ):
+        async for update in delegation:
+            assert delegation.handle is not None
+            assert delegation.handle.version == "0.3"
+            assert delegation.handle.task_id == update.task_id
+            break
+
+
+@pytest.mark.spec("DLG-3")
 @pytest.mark.parametrize("refusal", _REFUSALS, ids=lambda one: str(one.code))
 async def test_a_downgrade_is_made_where_it_is_allowed_and_is_kept(refusal: RpcError) -> None:
     peer, notes = ScriptedPeer(BOTH), Notes()
@@ -194,7 +209,10 @@ async def test_a_downgrade_is_made_where_it_is_allowed_and_is_kept(refusal: RpcE
         assert isinstance(result, Completed)
         assert result.handle is not None
         assert result.handle.version == "0.3"
-    assert notes.of(Downgraded) == [Downgraded(refused="1.0", spoken="0.3")]
+    (told,) = notes.of(Downgraded)
+    assert told == Downgraded(refused="1.0", spoken="0.3")
+    assert told.handle is not None
+    assert (told.handle.version, told.handle.task_id) == ("0.3", None)
     sends = requests_of(peer, Operation.SEND)
     assert [one.version for one in sends] == ["1.0", "0.3", "0.3"]
     assert message_of(peer, 0)["messageId"] == message_of(peer, 1)["messageId"]

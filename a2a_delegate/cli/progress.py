@@ -72,8 +72,8 @@ class Telling:
                 self.handle = handle
             case IdKnown(task_id) if self.handle is not None:
                 self.handle = replace(self.handle, task_id=task_id)
-            case Downgraded(refused, spoken):
-                self.handle = None  # it was made for the other version
+            case Downgraded(refused, spoken, handle):
+                self.handle = handle
                 self._say(f"the peer refused version {refused}; {spoken} is spoken instead")
             case TransportStuck(operation):
                 self._say(f"a request ({operation}) ignored its end and was left behind")

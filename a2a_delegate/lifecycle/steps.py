@@ -45,11 +45,11 @@ def wait_to_send(desk: Desk) -> None:
 
 def downgrade(desk: Desk) -> None:
     """Speak the fallback from now on, and hand the same message over by it."""
-    refused = desk.seen.route
-    spoken = desk.seen.plan.fallback or refused
+    refused = desk.seen.route.intent
+    spoken = desk.seen.plan.fallback or desk.seen.route
     desk.seen.downgraded = True
     desk.outbox.append(Downgrade())
-    desk.tell(Downgraded(refused=refused.intent.version, spoken=spoken.intent.version))
+    desk.tell(Downgraded(refused.version, spoken.intent.version, spoken.intent))
     _send_by(desk, spoken)
 
 

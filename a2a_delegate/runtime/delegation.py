@@ -14,6 +14,7 @@ from a2a_delegate.errors import UsageError
 from a2a_delegate.runtime.owner import Bell, OwnedTask
 from a2a_delegate.signals import (
     ArtifactChunk,
+    Downgraded,
     IdKnown,
     Intent,
     Progress,
@@ -120,6 +121,8 @@ class Delegation:
         match signal:
             case Intent(handle):
                 self.handle, self._intent_told = handle, True
+            case Downgraded(handle=handle):
+                self.handle = handle
             case IdKnown(task_id) if self.handle is not None:
                 self.handle = replace(self.handle, task_id=task_id)
             case StateSeen() | Progress():

@@ -165,11 +165,12 @@ def test_the_line_of_progress_says_what_is_known(signals: list[Signal], line: st
 def test_the_handle_is_kept_with_what_is_learned_of_it() -> None:
     telling = Telling(clock=lambda: 0.0, say=lambda _: None)
     kept = []
-    for signal in (IdKnown("t-0"), Intent(HANDLE), IdKnown("t-1"), Downgraded("1.0", "0.3")):
+    older = replace(HANDLE, version="0.3")
+    told = (IdKnown("t-0"), Intent(HANDLE), Downgraded("1.0", "0.3", older), IdKnown("t-1"))
+    for signal in told:
         telling.observe(signal)
         kept.append(telling.handle)
-    # After a downgrade it is one that was made for the other version.
-    assert kept == [None, HANDLE, replace(HANDLE, task_id="t-1"), None]
+    assert kept == [None, HANDLE, older, replace(older, task_id="t-1")]
 
 
 def test_what_must_not_be_missed_is_said_and_stays() -> None:
