@@ -16,7 +16,7 @@ from a2a_delegate.delegate import (
     check_listeners,
     check_seconds,
 )
-from a2a_delegate.errors import UsageError
+from a2a_delegate.errors import DelegateCapabilityError, UsageError
 from a2a_delegate.lifecycle.observations import Returned
 from a2a_delegate.lifecycle.operations import (
     CancelTask,
@@ -137,6 +137,8 @@ class FunctionDelegate(DispatchOnly):
     ) -> DelegateResult:
         """Call the function and wait for the outcome; see `Delegate.dispatch`."""
         asked = as_request(request)
+        if asked.continues is not None:
+            raise DelegateCapabilityError(delegate_id=self.id, capability="follow_up")
         check_listeners(cancel, observer)
         await anyio.lowlevel.checkpoint_if_cancelled()
         work = _Work(self.id, self._function, asked, self._clock.new_id())

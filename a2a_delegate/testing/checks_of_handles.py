@@ -145,14 +145,14 @@ class HandleChecks(Checks):
 
     @mark.spec("DEL-32")
     async def test_an_answer_goes_on_with_the_task_of_its_question(self) -> None:
-        """Answer a question, and compare the ids and the text.
-
-        A delegate that does not claim it may still read the handle in the request, as a function
-        does that hands the answer on; there is no rule for that.
-        """
+        """Answer a question, and compare the ids and the text; or be refused, and begin nothing."""
         async with self._made() as made:
             delegate = made.delegate
             if not delegate.capabilities.follow_up:
+                handle = replace(_kept(None, delegate), task_id="t")
+                answer = replace(as_request(made.completes("violets")), continues=handle)
+                with made.must_run("violets", times=0):
+                    await _must_be_refused(delegate.dispatch(answer), "follow_up")
                 return
             if made.asks is None or made.answers is None:
                 pytest.skip("no request upon which it asks, or no answer to that")
