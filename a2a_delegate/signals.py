@@ -102,7 +102,7 @@ class EvidenceFailed:
 class Downgraded:
     """The peer refused a version and the older one is spoken from now on.
 
-    `handle` takes the place of the one that `Intent` told: its endpoint and version are the new ones.
+    `handle`, with the new endpoint and version, takes the place of the one that `Intent` told.
     """
 
     refused: str

@@ -20,6 +20,7 @@ from a2a_delegate import (
     Rejected,
     Unknown,
     fetch_agent_card,
+    open_delegation,
 )
 from a2a_delegate.testing import (
     DropAfterAccepting,
