@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.interop.servers import Server, running
+# Before their first import: else their assertions say nothing when they fail.
+pytest.register_assert_rewrite("tests.interop.behaviours", "tests.interop.raw")
+
+from tests.interop.peers import FACES, Peer, params  # noqa: E402  # see above
+from tests.interop.servers import Server, running  # noqa: E402
+from tests.interop.table import PAGE, Table  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,3 +33,31 @@ def server_of(
             return started[line, mode]
 
         yield start
+
+
+@pytest.fixture(scope="session")
+def table() -> Iterator[Table]:
+    """The page of the cells, which is written at the end if that was asked for."""
+    table = Table(tuple(FACES.values()))
+    if PAGE.exists():
+        table.read(PAGE.read_text(encoding="utf-8"))
+    yield table
+    if table.writes:
+        PAGE.write_text(table.page(), encoding="utf-8")
+
+
+@pytest.fixture
+def peer_of(server_of: Callable[[str, str], Server], table: Table) -> Callable[[str], Peer]:
+    """Give the peer behind a face, by the face's name."""
+
+    def of(name: str) -> Peer:
+        face = FACES[name]
+        return Peer(face, server_of(face.line.name, face.mode), table)
+
+    return of
+
+
+@pytest.fixture(params=params())
+def peer(request: pytest.FixtureRequest, peer_of: Callable[[str], Peer]) -> Peer:
+    """Every server in every version that it speaks."""
+    return peer_of(request.param.name)

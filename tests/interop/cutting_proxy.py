@@ -1,6 +1,6 @@
-"""A proxy that loses the replies to sends: it stands between a client and a server in order.
+"""A proxy that loses replies: it stands between a client and a server that are in order.
 
-    with CuttingProxy(f"{server.url}/rpc", cut=the_head) as proxy:
+    with CuttingProxy(server.rpc_url, cut=the_head) as proxy:
         ...                                   # talk to proxy.url
         assert proxy.lost == 1
 
@@ -48,19 +48,31 @@ class CuttingProxy(ThreadingHTTPServer):
 
     `cut` is given a whole reply to a send and says how many bytes of it go through before the
     connection is closed. With `waits=False` the client's connection is closed as soon as the send
-    is on its way to the server, whatever the server will say.
+    is on its way to the server, whatever the server will say. With `everything` no other request
+    is answered either, until `heal()`.
     """
 
     def __init__(
-        self, upstream: str, *, cut: Callable[[bytes], int] = nothing, waits: bool = True
+        self,
+        upstream: str,
+        *,
+        cut: Callable[[bytes], int] = nothing,
+        waits: bool = True,
+        everything: bool = False,
     ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.upstream = urllib.parse.urlsplit(upstream)
         self.url = f"http://127.0.0.1:{self.server_port}{self.upstream.path}"
         self.cut = cut
         self.waits = waits
+        self.everything = everything
+        self.healed = False
         self.lost = 0
         self._thread = threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True)
+
+    def heal(self) -> None:
+        """Lose nothing from now on."""
+        self.healed = True
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -88,13 +100,14 @@ class _Handler(BaseHTTPRequestHandler):
         """Carry one request there, and what is left of its reply back."""
         body = self.rfile.read(int(self.headers["Content-Length"]))
         is_send = any(name in body for name in _SENDS)
+        is_lost = not self.server.healed and (is_send or self.server.everything)
         there = http.client.HTTPConnection(self.server.upstream.netloc, timeout=SECONDS)
         with contextlib.closing(there):
-            there.request("POST", self.server.upstream.path, body, dict(self.headers))
-            if is_send and not self.server.waits:
+            there.request("POST", self.server.upstream.path or "/", body, dict(self.headers))
+            if is_lost and not self.server.waits:
                 self._lose(b"")
             reply = _whole(there.getresponse())
-        if not is_send:
+        if not is_lost:
             self.wfile.write(reply)
         elif self.server.waits:
             self._lose(reply[: self.server.cut(reply)])

@@ -1,11 +1,11 @@
-"""Delegating to the real servers: which faces they have, and what was told on the way."""
+"""Delegating to the real servers, and what was told on the way."""
 
 from __future__ import annotations
 
 import time
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import httpx
 
@@ -17,7 +17,6 @@ from a2a_delegate import (
     Attempt,
     Binding,
     Intent,
-    ProtocolVersion,
     StateSeen,
     fetch_agent_card,
 )
@@ -25,32 +24,13 @@ from a2a_delegate import (
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
-    from a2a_delegate import DelegateResult, Signal
+    from a2a_delegate import DelegateResult, ProtocolVersion, Signal
     from tests.interop.servers import Server
 
 S = TypeVar("S")
 
 QUICKLY = A2ADelegateConfig(timeout=10.0, poll_interval=0.1, poll_interval_max=0.3)
 """Looks at tasks more often than anybody should outside of tests."""
-
-
-class Face(NamedTuple):
-    """One server in one of the versions that it speaks."""
-
-    line: str
-    mode: str
-    version: ProtocolVersion
-
-
-FACES = {
-    "1.0-only": Face("a2a-sdk-1.3", "1.0-only", ProtocolVersion.V1_0),
-    "dual-as-1.0": Face("a2a-sdk-1.3", "dual", ProtocolVersion.V1_0),
-    "dual-as-0.3": Face("a2a-sdk-1.3", "dual", ProtocolVersion.V0_3),
-    "0.3-only": Face("a2a-sdk-0.3", "0.3-only", ProtocolVersion.V0_3),
-}
-
-FACES_THAT_DIFFER = ("1.0-only", "dual-as-0.3", "0.3-only")
-"""For what takes seconds: the dual server's 1.0 face is the same code as that of 1.0 alone."""
 
 
 @dataclass(slots=True)
@@ -122,7 +102,7 @@ def speaking(version: ProtocolVersion, card: AgentCard, *, url: str | None = Non
 
 @asynccontextmanager
 async def delegate_to(
-    server: Server,
+    base_url: str,
     version: ProtocolVersion,
     *,
     url: str | None = None,
@@ -130,7 +110,7 @@ async def delegate_to(
 ) -> AsyncGenerator[A2ADelegate]:
     """A delegate of a running server, from its real card; see `speaking`."""
     async with httpx.AsyncClient(trust_env=False, timeout=5.0) as client:
-        card = await fetch_agent_card(server.url, client=client)
+        card = await fetch_agent_card(base_url, client=client)
         chosen = speaking(version, card, url=url)
         async with A2ADelegate("tested", chosen, client=client, config=config) as delegate:
             yield delegate

@@ -38,7 +38,7 @@ class Line:
     def agent(self) -> Path:
         """Our agent on it."""
         stem = re.sub(r"\W", "_", self.name)
-        return AGENTS / (stem + (".cjs" if self.on_node else ".py"))
+        return AGENTS / (stem + (".mjs" if self.on_node else ".py"))
 
     @property
     def pins(self) -> tuple[Path, ...]:

@@ -46,6 +46,9 @@ STOP_SECONDS: Final = 3.0
 LOG_TAIL: Final = 4_000
 """Characters of a server's standard error that a failure shows."""
 
+ENDS: Final = ("done", "cancelled", "raised")
+"""The events of a journal one of which follows every `execute`."""
+
 T = TypeVar("T")
 
 
@@ -73,7 +76,8 @@ class Server:
         """Read the journal so far: `event`, `message_id`, `task_id`, `text`, `time`, `state`."""
         text = self.journal.read_text(encoding="utf-8")
         whole, _, _unfinished = text.rpartition("\n")
-        return [json.loads(line) for line in whole.splitlines()]
+        # Not splitlines: it cuts at U+2028 as well, which JSON does not escape.
+        return [json.loads(line) for line in whole.split("\n") if line]
 
     def events_of(self, message: str) -> list[dict[str, object]]:
         """Read the events of the turns with this message id or this text."""
@@ -88,6 +92,14 @@ class Server:
         return wait_until(
             lambda: next((e for e in self.events_of(message) if e["event"] == event), None),
             f'"{event}" of {message!r} in the journal of {self.name}',
+            within=within,
+        )
+
+    def wait_for_end(self, message: str, *, within: float = 10.0) -> dict[str, object]:
+        """Wait until the agent's code has ended a turn, in whatever way; see `wait_for`."""
+        return wait_until(
+            lambda: next((e for e in self.events_of(message) if e["event"] in ENDS), None),
+            f"end of {message!r} in the journal of {self.name}",
             within=within,
         )
 

@@ -5,6 +5,7 @@ Each outcome is compared with the journal of the agent: what its own code really
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio
@@ -13,7 +14,6 @@ from pydantic import BaseModel
 
 from a2a_delegate import (
     ArtifactChunk,
-    CancelReceipt,
     Completed,
     DelegateRequest,
     Effect,
@@ -22,87 +22,46 @@ from a2a_delegate import (
     Progress,
     Rejected,
     StateSeen,
-    TaskFailedError,
-    TimedOut,
     connect,
 )
-from tests.interop.delegating import (
-    FACES,
-    QUICKLY,
-    Face,
-    Told,
-    delegate_to,
-    journal,
-    operations,
-    sends,
-    spoken,
-)
+from tests.interop.behaviours import Behaviour, Expected
+from tests.interop.delegating import QUICKLY, Told, operations, sends, spoken
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.interop.servers import Server
+    from a2a_delegate import DelegateResult
+    from tests.interop.peers import Peer
 
 pytestmark = [pytest.mark.interop, pytest.mark.anyio]
 
 
-@pytest.fixture(params=FACES)
-def face(request: pytest.FixtureRequest) -> Face:
-    """Every server in every version that it speaks."""
-    return FACES[request.param]
-
-
-@pytest.fixture
-def server(face: Face, server_of: Callable[[str, str], Server]) -> Server:
-    """The running server of the face."""
-    return server_of(face.line, face.mode)
-
-
-def assert_ran_once(server: Server, told: Told, *, end: str) -> dict[str, object]:
-    """The agent began on the message once, and its work ended so; give the end of it."""
-    done = server.wait_for("done", told.message_id)
-    assert done["state"] == end
-    assert server.runs(told.message_id) == 1
-    return done
-
-
-@pytest.mark.parametrize(("line", "mode"), sorted({face[:2] for face in FACES.values()}))
-async def test_an_address_is_all_that_it_takes(
-    server_of: Callable[[str, str], Server], line: str, mode: str
-) -> None:
-    server, told = server_of(line, mode), Told()
-    async with connect(server.url, config=QUICKLY, observers=[told]) as delegate:
-        assert delegate.id == "interop-agent"
+async def test_an_address_is_all_that_it_takes(peer: Peer) -> None:
+    told = Told()
+    async with connect(peer.server.url, config=QUICKLY, observers=[told]) as delegate:
         result = await delegate.dispatch("quick")
     assert isinstance(result, Completed)
-    assert result.output == "quick done"
-    assert spoken(result) == {"0.3" if mode == "0.3-only" else "1.0"}
-    assert_ran_once(server, told, end="completed")
+    assert (result.output or "").strip() == "quick done"
+    assert peer.server.runs(told.message_id) == 1
 
 
-async def test_a_task_completes_with_its_artifact(face: Face, server: Server) -> None:
+async def test_a_task_completes_with_its_artifact(peer: Peer) -> None:
     told = Told()
-    async with delegate_to(server, face.version) as delegate:
-        result = await delegate.dispatch("quick", observer=told)
-    assert isinstance(result, Completed)
-    assert (result.output, result.effect, result.late) == ("quick done", Effect.RAN, False)
-    assert [chunk.artifact for chunk in told.all(ArtifactChunk)] == list(result.artifacts)
-    assert spoken(result) == {face.version}
-    done = assert_ran_once(server, told, end="completed")
-    assert result.handle is not None
-    assert result.handle.task_id == done["task_id"]
+    ended = await peer.dispatch("quick", told=told)
+    peer.shows(Behaviour.COMPLETE, ended, Expected(Completed, "quick done"))
+    shown = [chunk.artifact for chunk in told.all(ArtifactChunk)]
+    assert shown == list(ended.result.artifacts)
+    assert spoken(ended.result) == {peer.face.version}
+    assert ended.result.handle is not None
+    done = peer.server.wait_for("done", ended.message_id)
+    assert ended.result.handle.task_id == done["task_id"]
 
 
-async def test_a_bare_message_is_the_whole_answer(face: Face, server: Server) -> None:
-    told = Told()
-    async with delegate_to(server, face.version) as delegate:
-        result = await delegate.dispatch("hello", observer=told)
-    assert isinstance(result, Completed)
-    assert (result.output, result.effect) == ("hello to you", Effect.RAN)
-    assert operations(result) == ["send"]
-    assert result.handle is not None
-    assert result.handle.task_id is None
-    assert_ran_once(server, told, end="message")
+async def test_a_bare_message_is_the_whole_answer(peer: Peer) -> None:
+    ended = await peer.dispatch("hello")
+    is_task = ended.result.handle is not None and ended.result.handle.task_id is not None
+    ended = replace(ended, note="a task" if is_task else "")
+    peer.shows(Behaviour.MESSAGE, ended, Expected(Completed, "hello to you"))
 
 
 class Answer(BaseModel):
@@ -112,117 +71,86 @@ class Answer(BaseModel):
     words: list[str]
 
 
-async def test_data_comes_as_data_and_parses(face: Face, server: Server) -> None:
-    told = Told()
-    async with delegate_to(server, face.version) as delegate:
-        result = await delegate.dispatch("data", observer=told)
-    assert isinstance(result, Completed)
-    assert result.output is None
-    assert result.data == ({"answer": 42, "words": ["a", "b"]},)
-    assert result.parse(Answer) == Answer(answer=42, words=["a", "b"])
-    assert_ran_once(server, told, end="completed")
+async def test_data_comes_as_data_and_parses(peer: Peer) -> None:
+    ended = await peer.dispatch("data")
+    data = {"data": ({"answer": 42, "words": ["a", "b"]},), "output": None}
+    peer.shows(Behaviour.DATA, ended, Expected(Completed, facts=data))
+    assert isinstance(ended.result, Completed)
+    assert ended.result.parse(Answer) == Answer(answer=42, words=["a", "b"])
 
 
-async def test_any_letter_arrives_and_comes_back(face: Face, server: Server) -> None:
+async def test_any_letter_arrives_and_comes_back(peer: Peer) -> None:
     text = 'Größe \u2028 42 "\\" \U0001f600 \x7f'
-    told = Told()
-    async with delegate_to(server, face.version) as delegate:
-        result = await delegate.dispatch(text, observer=told)
-    assert isinstance(result, Completed)
-    assert result.output == text
-    assert_ran_once(server, told, end="completed")
+    ended = await peer.dispatch(text)
+    peer.shows(Behaviour.TEXT, ended, Expected(Completed, text))
 
 
-async def test_the_send_returns_at_once_and_the_task_is_asked_for(
-    face: Face, server: Server
+async def test_the_send_returns_at_once_and_the_task_is_asked_for(peer: Peer) -> None:
+    ended = await peer.dispatch("slow 1")
+    (send,) = sends(ended.result)
+    ended = replace(ended, note="the send was held" if send.seconds > 0.7 else "")
+    peer.shows(Behaviour.AT_ONCE, ended, Expected(Completed, "slow done"))
+
+
+async def test_states_and_words_are_told_while_the_agent_works(
+    peer_of: Callable[[str], Peer],
 ) -> None:
     told = Told()
-    async with delegate_to(server, face.version) as delegate:
-        result = await delegate.dispatch("slow 1", observer=told)
-    assert isinstance(result, Completed)
-    assert result.output == "slow done"
-    (send,) = sends(result)
-    assert send.seconds < 0.7, "the send was held until the work was done"
-    assert operations(result).count("get") >= 1
-    assert [seen.state for seen in told.all(StateSeen)] == ["submitted", "working", "completed"]
+    ended = await peer_of("a2a-sdk-1.3").dispatch("slow 1", told=told)
+    states = [seen.state for seen in told.all(StateSeen)]
+    assert states == ["submitted", "working", "completed"]
     said = [progress.message.text for progress in told.all(Progress)]
     assert {"step 0 of 2", "step 1 of 2"} & set(said)
-    assert_ran_once(server, told, end="completed")
+    assert operations(ended.result).count("get") >= 1
 
 
-async def test_a_failure_has_the_words_of_the_peer(face: Face, server: Server) -> None:
-    told = Told()
-    async with delegate_to(server, face.version) as delegate:
-        result = await delegate.dispatch("fail", observer=told)
-    assert isinstance(result, Failed)
-    assert isinstance(result.error, TaskFailedError)
-    assert (result.error.text, result.effect) == ("it failed", Effect.RAN)
-    assert_ran_once(server, told, end="failed")
+async def test_a_failure_has_the_words_of_the_peer(peer: Peer) -> None:
+    ended = await peer.dispatch("fail")
+    peer.shows(Behaviour.FAIL, ended, Expected(Failed, "it failed"))
 
 
-async def test_a_task_that_is_rejected_and_never_worked_is_not_started(
-    face: Face, server: Server
-) -> None:
-    told = Told()
-    async with delegate_to(server, face.version) as delegate:
-        result = await delegate.dispatch("reject", observer=told)
-    assert isinstance(result, Rejected)
-    assert isinstance(result.error, TaskFailedError)
-    assert result.error.text == "not my job"
+async def test_a_task_that_is_rejected_and_never_worked_is_not_started(peer: Peer) -> None:
+    ended = await peer.dispatch("reject")
     # The peer's word: it began no work. Its code was entered once, to say so.
-    assert (result.effect, result.safe_to_retry) == (Effect.NOT_STARTED, True)
-    assert "working" not in [seen.state for seen in told.all(StateSeen)]
-    assert_ran_once(server, told, end="rejected")
+    usual = Expected(Rejected, "not my job", effect=Effect.NOT_STARTED)
+    peer.shows(Behaviour.REJECT, ended, usual)
 
 
-async def test_a_question_comes_with_the_handle_that_its_answer_needs(
-    face: Face, server: Server
-) -> None:
+async def test_code_that_raises_is_never_a_success(peer: Peer) -> None:
+    ended = await peer.dispatch(DelegateRequest("raise", timeout=1.0))
+    assert not isinstance(ended.result, Completed)
+    peer.shows(Behaviour.RAISE, ended, Expected(Failed, work="raised"))
+
+
+async def test_a_question_comes_with_the_handle_that_its_answer_needs(peer: Peer) -> None:
+    ended = await peer.dispatch("ask")
+    peer.shows(Behaviour.ASK, ended, Expected(InputRequired, "Which colour?"))
+    done = peer.server.wait_for("done", ended.message_id)
+    assert ended.result.handle is not None
+    assert ended.result.handle.task_id == done["task_id"]
+    assert ended.result.handle.context_id == done["context_id"]
+
+
+async def test_an_answer_continues_the_task_of_its_question(peer: Peer) -> None:
+    asked = await peer.dispatch("ask")
     told = Told()
-    async with delegate_to(server, face.version) as delegate:
-        result = await delegate.dispatch("ask", observer=told)
-    assert isinstance(result, InputRequired)
-    assert (result.question.text, result.effect) == ("Which colour?", Effect.RAN)
-    done = assert_ran_once(server, told, end="input-required")
-    assert result.handle is not None
-    assert result.handle.task_id == done["task_id"]
-    assert result.handle.context_id == done["context_id"]
-    assert result.handle.question_id == result.question.message_id != ""
+    async with peer.delegate() as delegate:
+        request = DelegateRequest("blue", continues=asked.result.handle)
+        result = await delegate.dispatch(request, observer=told)
+    peer.shows(Behaviour.ANSWER, peer.ended(told, result), Expected(Completed, "answer: blue"))
 
 
-async def test_code_that_raises_is_never_a_success(face: Face, server: Server) -> None:
-    told = Told()
-    async with delegate_to(server, face.version) as delegate:
-        result = await delegate.dispatch(DelegateRequest("raise", timeout=1.0), observer=told)
-    if face.line == "a2a-sdk-1.3":
-        # It writes down that the task failed, and no words: the exception's text stays inside.
-        assert isinstance(result, Failed)
-        assert isinstance(result.error, TaskFailedError)
-    else:
-        # 0.3.26 leaves such a task open for ever. Nothing runs in it, so its cancel is confirmed.
-        assert isinstance(result, TimedOut)
-        assert result.receipt is CancelReceipt.CONFIRMED
-    assert result.effect is Effect.RAN
-    server.wait_for("raised", told.message_id)
-    assert server.runs(told.message_id) == 1
-    assert "done" not in journal(server, told.message_id)
+async def test_many_at_once_get_each_its_own_answer_and_run_once(peer: Peer) -> None:
+    told = {f"number {number} of {peer.face.name}": Told() for number in range(20)}
+    results: dict[str, DelegateResult] = {}
 
-
-async def test_many_at_once_get_each_its_own_answer_and_run_once(
-    face: Face, server: Server
-) -> None:
-    told = {f"number {number} of {face.version}": Told() for number in range(20)}
-    outputs: dict[str, str | None] = {}
-
-    async with delegate_to(server, face.version) as delegate:
+    async with peer.delegate() as delegate:
 
         async def ask(text: str) -> None:
-            result = await delegate.dispatch(text, observer=told[text])
-            assert isinstance(result, Completed)
-            outputs[text] = result.output
+            results[text] = await delegate.dispatch(text, observer=told[text])
 
         async with anyio.create_task_group() as group:
             for text in told:
                 group.start_soon(ask, text)
-    assert outputs == {text: text for text in told}
-    assert [server.runs(one.message_id) for one in told.values()] == [1] * len(told)
+    for text, one in told.items():
+        peer.shows(Behaviour.MANY, peer.ended(one, results[text]), Expected(Completed, text))

@@ -28,6 +28,7 @@ from a2a_delegate import (
     Unknown,
     connect,
 )
+from tests.interop.behaviours import Behaviour, Expected
 from tests.interop.delegating import (
     QUICKLY,
     Reacting,
@@ -41,11 +42,14 @@ from tests.interop.delegating import (
     sends,
     spoken,
 )
-from tests.interop.servers import Server, running
+from tests.interop.raw import Face
+from tests.interop.servers import Server, running, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from tests.interop.peers import Peer
 
 pytestmark = [pytest.mark.interop, pytest.mark.anyio]
 
@@ -57,29 +61,35 @@ WITH_DOWNGRADE = replace(QUICKLY, allow_downgrade=True)
 # --- a version that the server does not speak
 
 
-@pytest.mark.parametrize(
-    ("line", "mode", "claimed"),
-    [("a2a-sdk-0.3", "0.3-only", V1_0), ("a2a-sdk-1.3", "1.0-only", V0_3)],
-)
-async def test_a_card_that_claims_the_wrong_version_is_refused_before_anything_runs(
-    server_of: Callable[[str, str], Server], line: str, mode: str, claimed: ProtocolVersion
-) -> None:
-    server, told = server_of(line, mode), Told()
-    async with delegate_by_hand(interface(f"{server.url}/rpc", claimed)) as delegate:
+async def test_a_version_that_the_card_claims_wrongly_starts_nothing(peer: Peer) -> None:
+    claimed = V0_3 if peer.face.version is V1_0 else V1_0
+    told = Told()
+    async with delegate_by_hand(interface(peer.server.rpc_url, claimed)) as delegate:
         result = await delegate.dispatch("quick", observer=told)
-    assert isinstance(result, Rejected)
-    assert isinstance(result.error, A2ARequestError)
-    assert result.error.code == -32601
-    assert (result.effect, result.safe_to_retry) == (Effect.NOT_STARTED, True)
+    refused = Expected(Rejected, work="nothing", effect=Effect.NOT_STARTED)
+    peer.shows(Behaviour.WRONG_VERSION, peer.ended(told, result), refused)
     assert len(sends(result)) == 1
-    assert journal(server, told.message_id) == []
+
+
+async def test_the_same_message_id_twice_runs_twice_wherever_it_is_sent_twice(peer: Peer) -> None:
+    """Why a send is never repeated: no server that we know recognises it."""
+    with httpx.Client(trust_env=False) as client:
+        wire = Face(peer.server, peer.face.version, client)
+        message = wire.message("quick")
+        for _ in range(2):
+            wire.send(message)
+            peer.server.wait_for_end(message["messageId"])
+    runs = wait_until(lambda: n if (n := peer.server.runs(message["messageId"])) > 1 else None, "")
+    peer.table.hold(Behaviour.REPEAT, peer.face.name, f"ran {runs} times")
+    async with peer.delegate() as delegate:
+        assert not delegate.capabilities.recognises_repeats
 
 
 async def test_an_older_version_that_the_card_offers_is_not_spoken_unasked(
     server_of: Callable[[str, str], Server],
 ) -> None:
     server, told = server_of("a2a-sdk-0.3", "0.3-only"), Told()
-    url = f"{server.url}/rpc"
+    url = server.rpc_url
     async with delegate_by_hand(interface(url, V1_0), interface(url, V0_3)) as delegate:
         result = await delegate.dispatch("quick", observer=told)
     assert isinstance(result, Rejected)
@@ -91,7 +101,7 @@ async def test_an_allowed_downgrade_happens_once_and_shows(
     server_of: Callable[[str, str], Server],
 ) -> None:
     server, told = server_of("a2a-sdk-0.3", "0.3-only"), Told()
-    faces = [interface(f"{server.url}/rpc", version) for version in (V1_0, V0_3)]
+    faces = [interface(server.rpc_url, version) for version in (V1_0, V0_3)]
     async with delegate_by_hand(*faces, config=WITH_DOWNGRADE) as delegate:
         result = await delegate.dispatch("quick", observer=told)
         again = await delegate.dispatch("quick")
@@ -125,7 +135,7 @@ async def test_a_task_that_a_restart_has_purged_is_unknown_and_ran(tmp_path: Pat
             await anyio.to_thread.run_sync(second.enter_context, begin())
 
         async with (
-            delegate_to(server, V1_0) as delegate,
+            delegate_to(server.url, V1_0) as delegate,
             anyio.create_task_group() as group,
         ):
             group.start_soon(restart)
@@ -148,7 +158,7 @@ async def test_a_stopped_server_is_unreachable_after_three_attempts() -> None:
     with running("a2a-sdk-1.3", "1.0-only") as server:
         pass
     watch = Stopwatch()
-    async with delegate_by_hand(interface(f"{server.url}/rpc", V1_0)) as delegate:
+    async with delegate_by_hand(interface(server.rpc_url, V1_0)) as delegate:
         result = await delegate.dispatch("quick")
     assert isinstance(result, Failed)
     assert isinstance(result.error, PeerUnreachableError)
@@ -164,7 +174,7 @@ async def test_an_address_without_an_agent_is_refused_before_anything_is_delegat
 ) -> None:
     server = server_of("a2a-sdk-1.3", "1.0-only")
     with pytest.raises(InvalidAgentCardError) as caught:
-        async with connect(f"{server.url}/rpc/card.json"):
+        async with connect(f"{server.rpc_url}/card.json"):
             pass
     assert caught.value.problem is CardProblem.NOT_A_CARD
     assert caught.value.status == 404

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.to_thread
 import pytest
 
 from a2a_delegate import (
@@ -17,44 +18,24 @@ from a2a_delegate import (
     Completed,
     DelegateRequest,
     Effect,
-    Failed,
     Settled,
     TimedOut,
 )
-from tests.interop.delegating import (
-    FACES,
-    FACES_THAT_DIFFER,
-    QUICKLY,
-    Face,
-    Reacting,
-    Stopwatch,
-    Told,
-    at_work,
-    delegate_to,
-    journal,
-)
+from tests.interop.behaviours import Behaviour, Expected
+from tests.interop.delegating import QUICKLY, Reacting, Stopwatch, Told, at_work
+from tests.interop.peers import params
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.interop.servers import Server
+    from tests.interop.peers import Peer
 
 pytestmark = [pytest.mark.interop, pytest.mark.anyio]
 
-STOPPED = ["execute", "cancel-asked", "cancelled"]
-WENT_ON = ["execute", "cancel-asked", "done"]
+ONE_OF_EACH_VERSION = params("a2a-sdk-1.3", "a2a-sdk-1.3 as 0.3", "a2a-sdk-0.3")
+"""For what is ours alone, however the server answers."""
 
+one_of_each_version = pytest.mark.parametrize("peer", ONE_OF_EACH_VERSION, indirect=True)
 
-@pytest.fixture(params=FACES_THAT_DIFFER)
-def face(request: pytest.FixtureRequest) -> Face:
-    """Every kind of server in every version that it speaks."""
-    return FACES[request.param]
-
-
-@pytest.fixture
-def server(face: Face, server_of: Callable[[str, str], Server]) -> Server:
-    """The running server of the face."""
-    return server_of(face.line, face.mode)
+STOPPED = {"receipt": CancelReceipt.CONFIRMED}
 
 
 def assert_settled_as_cancelled(told: Told) -> None:
@@ -64,127 +45,97 @@ def assert_settled_as_cancelled(told: Told) -> None:
     assert settled.result.receipt is CancelReceipt.CONFIRMED
 
 
-async def test_a_token_stops_the_work_at_the_peer(face: Face, server: Server) -> None:
-    token, reason = CancelToken(), object()
-    told = Reacting(when=at_work, then=lambda: token.cancel(reason))
-    async with delegate_to(server, face.version) as delegate:
-        result = await delegate.dispatch("slow 5", cancel=token, observer=told)
-    assert isinstance(result, Cancelled)
-    assert (result.by, result.receipt) == ("caller", CancelReceipt.CONFIRMED)
-    assert result.reason is reason
-    assert (result.effect, result.late) == (Effect.RAN, False)
-    server.wait_for("cancelled", told.message_id)
-    assert journal(server, told.message_id) == STOPPED
+async def test_a_token_stops_the_work_at_the_peer(peer: Peer) -> None:
+    token, reason, working = CancelToken(), object(), anyio.Event()
+    told = Reacting(when=at_work, then=working.set)
+
+    async def cancel_when_it_works() -> None:
+        while not told.signals:
+            await anyio.lowlevel.checkpoint()
+        await anyio.to_thread.run_sync(peer.server.wait_for, "execute", told.message_id)
+        with anyio.move_on_after(1.0):  # a send that is held shows no state
+            await working.wait()
+        token.cancel(reason)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(cancel_when_it_works)
+        ended = await peer.dispatch("slow 4", told=told, cancel=token)
+    usual = Expected(Cancelled, work="cancelled", facts=STOPPED | {"reason": reason})
+    peer.shows(Behaviour.CANCEL, ended, usual)
 
 
-async def test_a_cancel_before_the_send_leaves_nothing_at_the_peer(
-    face: Face, server: Server
-) -> None:
-    token, told = CancelToken(), Told()
+async def test_the_deadline_stops_the_work_at_the_peer(peer: Peer) -> None:
+    watch = Stopwatch()
+    ended = await peer.dispatch(DelegateRequest("slow 4", timeout=1.0))
+    assert watch.seconds < 1.0 + QUICKLY.timing.cleanup + 1.0
+    usual = Expected(TimedOut, work="cancelled", facts=STOPPED)
+    peer.shows(Behaviour.DEADLINE, ended, usual)
+
+
+async def test_a_refused_cancel_is_told_as_what_the_peer_then_says(peer: Peer) -> None:
+    ended = await peer.dispatch(DelegateRequest("stubborn 2", timeout=0.7))
+    assert not ended.result.safe_to_retry
+    usual = Expected(TimedOut, facts={"receipt": CancelReceipt.REFUSED})
+    peer.shows(Behaviour.REFUSE, ended, usual)
+
+
+async def test_an_answer_that_comes_while_the_cancel_hangs_is_the_outcome(peer: Peer) -> None:
+    told = Told()
+    ended = await peer.dispatch(DelegateRequest("deaf 1.5", timeout=0.7), told=told)
+    peer.shows(Behaviour.HANG, ended, Expected(Completed, "deaf done", late=True))
+    assert len(told.all(CancelSent)) <= 1
+
+
+@one_of_each_version
+async def test_a_cancel_before_the_send_leaves_nothing_at_the_peer(peer: Peer) -> None:
+    token = CancelToken()
     token.cancel("changed my mind")
-    async with delegate_to(server, face.version) as delegate:
-        result = await delegate.dispatch("quick", cancel=token, observer=told)
-    assert isinstance(result, Cancelled)
-    assert (result.reason, result.receipt) == ("changed my mind", CancelReceipt.NOT_NEEDED)
-    assert (result.effect, result.handle) == (Effect.NOT_STARTED, None)
-    assert not any(attempt.body_left for attempt in result.attempts)
-    assert journal(server, told.message_id) == []
+    ended = await peer.dispatch("quick", cancel=token)
+    facts = {"reason": "changed my mind", "receipt": CancelReceipt.NOT_NEEDED, "handle": None}
+    Expected(Cancelled, work="nothing", effect=Effect.NOT_STARTED, facts=facts).check(ended)
+    assert not any(attempt.body_left for attempt in ended.result.attempts)
 
 
-async def test_the_deadline_stops_the_work_at_the_peer(face: Face, server: Server) -> None:
-    told, watch = Told(), Stopwatch()
-    async with delegate_to(server, face.version) as delegate:
-        result = await delegate.dispatch(DelegateRequest("slow 5", timeout=1.0), observer=told)
-    assert isinstance(result, TimedOut)
-    assert (result.last_state, result.receipt) == ("working", CancelReceipt.CONFIRMED)
-    assert result.effect is Effect.RAN
-    assert watch.seconds < 1.0 + QUICKLY.timing.cleanup
-    server.wait_for("cancelled", told.message_id)
-    assert journal(server, told.message_id) == STOPPED
-
-
-async def test_a_refused_cancel_is_told_as_what_the_peer_then_says(
-    face: Face, server: Server
-) -> None:
-    told = Told()
-    request = DelegateRequest("stubborn 2", timeout=0.7)
-    async with delegate_to(server, face.version) as delegate:
-        result = await delegate.dispatch(request, observer=told)
-    if face.line == "a2a-sdk-1.3":
-        # The server reports failed in the meantime; it will report completed. The first end stays.
-        assert isinstance(result, Failed)
-        assert result.late
-    else:
-        assert isinstance(result, TimedOut)
-        assert result.receipt is CancelReceipt.REFUSED
-    assert (result.effect, result.safe_to_retry) == (Effect.RAN, False)
-    # The work goes on all the same, and nobody said that it had not begun.
-    server.wait_for("done", told.message_id)
-    assert journal(server, told.message_id) == WENT_ON
-
-
-async def test_an_answer_that_comes_while_the_cancel_hangs_is_the_outcome(
-    face: Face, server: Server
-) -> None:
-    told = Told()
-    request = DelegateRequest("deaf 1.5", timeout=0.7)
-    async with delegate_to(server, face.version) as delegate:
-        result = await delegate.dispatch(request, observer=told)
-    assert isinstance(result, Completed)
-    assert (result.output, result.late) == ("deaf done", True)
-    assert len(told.all(CancelSent)) == 1
-    assert journal(server, told.message_id) == WENT_ON
-
-
-async def test_a_cancel_that_hangs_longer_than_its_bound_is_unreached(
-    face: Face, server: Server
-) -> None:
+@one_of_each_version
+async def test_a_cancel_that_hangs_longer_than_its_bound_is_unreached(peer: Peer) -> None:
     told, watch = Told(), Stopwatch()
     config = replace(QUICKLY, cancel_grace=0.4, recovery_grace=0.1)
-    request = DelegateRequest("deaf 3", timeout=0.5)
-    async with delegate_to(server, face.version, config=config) as delegate:
-        result = await delegate.dispatch(request, observer=told)
+    async with peer.delegate(config=config) as delegate:
+        result = await delegate.dispatch(DelegateRequest("deaf 3", timeout=0.5), observer=told)
         seconds = watch.seconds
-    assert isinstance(result, TimedOut)
-    assert (result.receipt, result.effect) == (CancelReceipt.UNREACHED, Effect.RAN)
     assert seconds < 0.5 + config.timing.cleanup + 0.5
-    server.wait_for("done", told.message_id)
-    assert journal(server, told.message_id) == WENT_ON
+    facts = {"receipt": CancelReceipt.UNREACHED}
+    Expected(TimedOut, facts=facts).check(peer.ended(told, result))
 
 
-async def test_a_surrounding_fail_after_still_gets_an_outcome_with_a_handle(
-    face: Face, server: Server
-) -> None:
-    told = Told()
-    async with delegate_to(server, face.version) as delegate:
-        with anyio.fail_after(2.0):
-            result = await delegate.dispatch("slow 5", observer=told)
-    assert isinstance(result, TimedOut)
-    assert result.receipt is CancelReceipt.CONFIRMED
-    assert result.handle is not None
-    server.wait_for("cancelled", told.message_id)
-    assert journal(server, told.message_id) == STOPPED
+@one_of_each_version
+async def test_a_surrounding_fail_after_still_gets_an_outcome_with_a_handle(peer: Peer) -> None:
+    with anyio.fail_after(2.0):
+        ended = await peer.dispatch("slow 5")
+    Expected(TimedOut, work="cancelled", facts=STOPPED).check(ended)
+    assert ended.result.handle is not None
 
 
-async def test_a_cancelled_scope_stops_the_work_at_the_peer(face: Face, server: Server) -> None:
+@one_of_each_version
+async def test_a_cancelled_scope_stops_the_work_at_the_peer(peer: Peer) -> None:
     scope = anyio.CancelScope()
     told = Reacting(when=at_work, then=scope.cancel)
-    async with delegate_to(server, face.version) as delegate:
-        with scope:
-            await delegate.dispatch("slow 5", observer=told)
+    with scope:
+        await peer.dispatch("slow 5", told=told)
     assert scope.cancelled_caught
     assert_settled_as_cancelled(told)
-    server.wait_for("cancelled", told.message_id)
-    assert journal(server, told.message_id) == STOPPED
+    peer.server.wait_for("cancelled", told.message_id)
+    assert peer.server.runs(told.message_id) == 1
 
 
 @pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_a_timeout_of_asyncio_stops_the_work_at_the_peer(face: Face, server: Server) -> None:
+@one_of_each_version
+async def test_a_timeout_of_asyncio_stops_the_work_at_the_peer(peer: Peer) -> None:
     told = Told()
-    async with delegate_to(server, face.version) as delegate:
+    async with peer.delegate() as delegate:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(1.0):
                 await delegate.dispatch("slow 5", observer=told)
     assert_settled_as_cancelled(told)
-    server.wait_for("cancelled", told.message_id)
-    assert journal(server, told.message_id) == STOPPED
+    peer.server.wait_for("cancelled", told.message_id)
+    assert peer.server.runs(told.message_id) == 1

@@ -13,8 +13,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.interop.face import Face
 from tests.interop.lines import LINES
+from tests.interop.raw import Face
 from tests.interop.servers import SERVERS, STOP_SECONDS, Server, ServerError, running, wait_until
 
 pytestmark = pytest.mark.interop

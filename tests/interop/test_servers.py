@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-from tests.interop.face import JSON, METHODS, Face, artifact_text, new_id, state, text_of
+from tests.interop.raw import JSON, METHODS, Face, artifact_text, new_id, state, text_of
 from tests.interop.servers import CARD_PATHS, Server, running, wait_until
 
 if TYPE_CHECKING:

@@ -1,14 +1,16 @@
 // The agent on @a2a-js/sdk 1.3: protocol 1.0 alone, or 0.3 beside it on the same URL.
-"use strict";
 
-const { randomUUID } = require("node:crypto");
-const { AGENT_CARD_PATH, Role, TaskState } = require("@a2a-js/sdk");
-const { TaskNotCancelableError } = require("@a2a-js/sdk/errors");
-const { AgentEvent, DefaultRequestHandler, InMemoryTaskStore } = require("@a2a-js/sdk/server");
-const { UserBuilder, agentCardHandler, jsonRpcHandler } = require("@a2a-js/sdk/server/express");
-const express = require("express");
-const { Agent } = require("./commands.cjs");
-const { CARD, RPC_PATH, SKILL, serve } = require("./serving.cjs");
+import { randomUUID } from "node:crypto";
+
+import { Agent } from "./commands.mjs";
+import { CARD, RPC_PATH, SKILL, express, load, serve } from "./serving.mjs";
+
+const { AGENT_CARD_PATH, Role, TaskState } = await load("@a2a-js/sdk");
+const { TaskNotCancelableError } = await load("@a2a-js/sdk/errors");
+const { AgentEvent, DefaultRequestHandler, InMemoryTaskStore } = await load("@a2a-js/sdk/server");
+const { UserBuilder, agentCardHandler, jsonRpcHandler } = await load(
+  "@a2a-js/sdk/server/express",
+);
 
 const STATES = {
   completed: TaskState.TASK_STATE_COMPLETED,

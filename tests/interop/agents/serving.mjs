@@ -1,15 +1,20 @@
 // Runs an agent's Express application: the arguments, the port, the first line on standard output.
-"use strict";
 
-const http = require("node:http");
-const { parseArgs } = require("node:util");
-const { Journal } = require("./commands.cjs");
+import http from "node:http";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+import { parseArgs } from "node:util";
+
+import { Journal } from "./commands.mjs";
+
+/** Unlike `import` it looks into NODE_PATH, which leads to what is installed. */
+const require = createRequire(import.meta.url);
 
 const HOST = "127.0.0.1";
-const RPC_PATH = "/rpc";
+export const RPC_PATH = "/rpc";
 
 /** What every card says, in both shapes. */
-const CARD = {
+export const CARD = {
   name: "interop agent",
   description: "An agent of the a2a-delegate tests, on a server that others wrote.",
   version: "1.0.0",
@@ -17,15 +22,27 @@ const CARD = {
   defaultOutputModes: ["text/plain", "application/json"],
 };
 
-const SKILL = {
+export const SKILL = {
   id: "commands",
   name: "commands",
   description: "Commands of the tests.",
   tags: ["test"],
 };
 
+export const express = require("express");
+
+/**
+ * Load a module of the SDK's ES build, which is what its users import.
+ *
+ * In the CommonJS build each entry has error classes of its own, and the server then does not know
+ * the errors that it raises itself.
+ */
+export function load(name) {
+  return import(pathToFileURL(require.resolve(name).replace(/\.cjs$/u, ".js")));
+}
+
 /** Read the arguments, bind, build the application for that port, and serve it. */
-function serve(application) {
+export function serve(application) {
   const { values } = parseArgs({
     options: {
       mode: { type: "string" },
@@ -49,5 +66,3 @@ function serve(application) {
     console.log(`READY ${baseUrl}`);
   });
 }
-
-module.exports = { CARD, RPC_PATH, SKILL, serve };

@@ -1,13 +1,15 @@
 // The agent on @a2a-js/sdk 0.3: protocol 0.3 alone.
-"use strict";
 
-const { randomUUID } = require("node:crypto");
-const { AGENT_CARD_PATH } = require("@a2a-js/sdk");
-const { A2AError, DefaultRequestHandler, InMemoryTaskStore } = require("@a2a-js/sdk/server");
-const { UserBuilder, agentCardHandler, jsonRpcHandler } = require("@a2a-js/sdk/server/express");
-const express = require("express");
-const { Agent } = require("./commands.cjs");
-const { CARD, RPC_PATH, SKILL, serve } = require("./serving.cjs");
+import { randomUUID } from "node:crypto";
+
+import { Agent } from "./commands.mjs";
+import { CARD, RPC_PATH, SKILL, express, load, serve } from "./serving.mjs";
+
+const { AGENT_CARD_PATH } = await load("@a2a-js/sdk");
+const { A2AError, DefaultRequestHandler, InMemoryTaskStore } = await load("@a2a-js/sdk/server");
+const { UserBuilder, agentCardHandler, jsonRpcHandler } = await load(
+  "@a2a-js/sdk/server/express",
+);
 
 function part(value) {
   return typeof value === "string"

@@ -1,8 +1,7 @@
 // What the agents on Node.js do: the commands of commands.py, and the same journal as journal.py.
-"use strict";
 
-const fs = require("node:fs");
-const { setTimeout: sleep } = require("node:timers/promises");
+import fs from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** Seconds between two status updates of `slow`, at most. */
 const STATUS_INTERVAL = 0.5;
@@ -32,7 +31,7 @@ function commandOf(text) {
 }
 
 /** The side-effect journal: one JSON object a line, appended in one piece. */
-class Journal {
+export class Journal {
   constructor(path) {
     this.path = path;
   }
@@ -57,7 +56,7 @@ class Journal {
  * A turn is `{messageId, taskId, contextId, text, followUp}`. Its replies are an object with
  * `openTask()`, `working(text)`, `end(ending)` and `cancelled()`; each SDK line has its own.
  */
-class Agent {
+export class Agent {
   constructor(journal) {
     this.journal = journal;
     this.running = new Map();
@@ -126,5 +125,3 @@ class Agent {
     }
   }
 }
-
-module.exports = { Agent, Journal };
