@@ -10,15 +10,23 @@ import httpx
 from a2a_delegate import A2ADelegate, AgentCard, DelegateRequest, fetch_agent_card
 from a2a_delegate.testing import (
     Behaviour,
+    Chunked,
+    Close,
+    ConnectionRefused,
+    CutReply,
     Delay,
     DelegateSuite,
     DelegateUnderTest,
     DropAfterAccepting,
     GroundTruth,
     Hang,
+    Happening,
     Honest,
     Operation,
+    Parting,
+    RequestArrived,
     RequestFact,
+    RequestOver,
     Respond,
     Rewrite,
     RpcError,
@@ -81,3 +89,24 @@ def facts(truth: GroundTruth) -> None:
     assert_type(truth.tasks[0].state, WorkState)
     assert_type(truth.requests, tuple[RequestFact, ...])
     assert_type(truth.open, int)
+
+
+async def port(told: list[Happening]) -> None:
+    peer = ScriptedPeer()
+    peer.script(Operation.SEND, CutReply(120, Close.RST, Chunked(8)), call=3)
+    peer.always(Operation.SEND, Honest(), prompt="hi")
+    async with peer.serve("::1", 8000, certfile="cert.pem", observer=told.append) as url:
+        assert_type(url, str)
+    peer.serve(tls="a context")  # type: ignore[arg-type]
+
+
+def line(happening: Happening) -> str:
+    match happening:
+        case RequestArrived(behaviour=behaviour):
+            return str(behaviour)
+        case RequestOver(parting=Parting.RESET, reply=reply):
+            return str(len(reply))
+        case RequestOver(request=request):
+            return assert_type(request, RequestFact).method
+        case ConnectionRefused(reason=reason):
+            return reason
