@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+import httpx
 import pytest
 
 from a2a_delegate import A2ADelegate, A2ADelegateConfig, fetch_agent_card
@@ -14,6 +15,7 @@ from tests.runtime.staging import Notes, requests_of
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping
 
+    from a2a_delegate import DelegateResult
     from a2a_delegate.testing import RequestFact
 
 __all__ = ["Notes", "requests_of"]
@@ -24,6 +26,12 @@ SPOKEN: Final = ("1.0", "0.3", "0.2")
 VERSIONS: Final = pytest.mark.parametrize("version", SPOKEN)
 
 Json: TypeAlias = dict[str, Any]
+
+CLEANUP: Final = 0.5 + 2 * 2.0
+"""Seconds that cleaning up may take by default: `recovery_grace` and twice `cancel_grace`."""
+
+TLS: Final = httpx.create_ssl_context()
+"""Made once: each client would take its own time to make one."""
 
 ORIGIN: Final = "https://peer.example"
 CARD: Final = f"{ORIGIN}/.well-known/agent-card.json"
@@ -59,6 +67,14 @@ async def delegate_of(
             observers=observers,
         ) as delegate:
             yield delegate
+
+
+async def dispatched(
+    peer: ScriptedPeer, prompt: str = "work", notes: Notes | None = None, **config: Any
+) -> DelegateResult:
+    """Delegate once, with the card found first."""
+    async with delegate_of(peer, **config) as delegate:
+        return await delegate.dispatch(prompt, observer=notes)
 
 
 # -- replies ---------------------------------------------------------------------------------------
@@ -119,3 +135,8 @@ def message_of(request: RequestFact) -> Json:
 def sends(peer: ScriptedPeer) -> list[Json]:
     """Return the messages of all sends that arrived, in order."""
     return [message_of(one) for one in requests_of(peer, Operation.SEND) if one.body is not None]
+
+
+def runs(peer: ScriptedPeer) -> int:
+    """Return how often the peer ran anything."""
+    return sum(peer.truth.runs.values())

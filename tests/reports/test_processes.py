@@ -38,7 +38,7 @@ from a2a_delegate.testing import (
     RequestArrived,
     ScriptedPeer,
 )
-from tests.reports.staging import VERSIONS
+from tests.reports.staging import TLS, VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
 PATIENCE = 15.0
 """Seconds that a test waits for anything at most."""
 
-TLS = httpx.create_ssl_context()
-"""Made once: each client would take its own time to make one."""
 
 QUICK = A2ADelegateConfig(poll_interval=0.1, recovery_timeout=1)
 

@@ -34,7 +34,7 @@ from a2a_delegate.testing import (
     Respond,
     ScriptedPeer,
 )
-from tests.reports.staging import CARD, OLD_CARD, ORIGIN, VERSIONS, Notes, delegate_of
+from tests.reports.staging import CARD, OLD_CARD, ORIGIN, TLS, VERSIONS, Notes, delegate_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,8 +45,6 @@ pytestmark = [pytest.mark.anyio, pytest.mark.virtual_time]
 
 STRANGER = "https://elsewhere.example"
 SECRET = "s3cr3t"
-TLS = httpx.create_ssl_context()
-"""Made once: each client would take its own time to make one."""
 
 WAYS: dict[str, dict[str, Any]] = {
     "header": {"headers": {"authorization": f"Bearer {SECRET}"}},
