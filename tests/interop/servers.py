@@ -60,8 +60,8 @@ class ServerError(Exception):
 class Server:
     """The facts of one running server."""
 
-    name: str
-    """Line and mode, in one string."""
+    line: str
+    mode: str
     url: str
     """The base URL, where the card is."""
     rpc_url: str
@@ -71,6 +71,11 @@ class Server:
     log: Path
     """The server's standard error."""
     pid: int
+
+    @property
+    def name(self) -> str:
+        """Line and mode, in one string."""
+        return f"{self.line} {self.mode}"
 
     def events(self) -> list[dict[str, object]]:
         """Read the journal so far: `event`, `message_id`, `task_id`, `text`, `time`, `state`."""
@@ -155,7 +160,7 @@ def running(
         try:
             with _stopped_at_the_end(process):
                 url, rpc_url = _wait_until_ready(process, name, start_within)
-                yield Server(name, url, rpc_url, journal, log, process.pid)
+                yield Server(line, mode, url, rpc_url, journal, log, process.pid)
                 _must_still_run(process, name)
         except BaseException as error:
             tail = log.read_text(encoding="utf-8", errors="replace")[-LOG_TAIL:]
