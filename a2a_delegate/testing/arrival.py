@@ -30,6 +30,7 @@ class PortArrival:
         self._operation: str | None = None
         self._body = bytearray()
         self._first = 0
+        self._look_at = 1
 
     def add(self, piece: bytes) -> None:
         """Take in what came of its body."""
@@ -45,6 +46,16 @@ class PortArrival:
     def size(self) -> int:
         """How much of the body has come."""
         return len(self._body)
+
+    def is_worth_a_look(self, most: int) -> bool:
+        """Whether so much has come since the last look that another may show more, up to `most`.
+
+        However small the pieces are in which a body comes, few looks are taken at it.
+        """
+        if not self._look_at <= self.size <= most:
+            return False
+        self._look_at = 2 * self.size
+        return True
 
     def tell(self, operation: str) -> None:
         """Take note of what it asks for, where that is known before all of it has come."""

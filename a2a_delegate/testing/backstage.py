@@ -105,8 +105,6 @@ class Backstage:
 
     def end(self, entry: Entry) -> None:
         """Take note that a request is over."""
-        if not entry.open:
-            return
         entry.open = False
         for go_on, (waiting, by) in self.overtaking.items():
             if _overtakes(entry, waiting, by):

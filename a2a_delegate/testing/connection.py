@@ -107,17 +107,16 @@ class Connection:
         self._surroundings = surroundings
         self._line = line
         self._stream = stream
-        self._parser = _parser(b"")
+        self._parser = _parser()
 
     async def hold(self) -> None:
         """Serve it to its end."""
         try:
-            while (head := await self._event()) and isinstance(head, h11.Request):
-                ending = await self._serve(head)
-                if ending is not None:
-                    await self._wind_up(ending)
-                    return
-                self._parser = _parser(*self._parser.trailing_data)
+            ending: Ending = None
+            while ending is None:
+                ending = await self._serve(await self._event())
+                self._parser = _parser(self._parser)
+            await self._wind_up(ending)
         except h11.RemoteProtocolError as problem:
             reason, status = str(problem), problem.error_status_hint
             self._surroundings.tell(lambda: ConnectionRefused(reason))
@@ -129,8 +128,9 @@ class Connection:
 
     # -- one request -----------------------------------------------------------------------------
 
-    async def _serve(self, head: h11.Request) -> Ending:
+    async def _serve(self, head: object) -> Ending:
         """Read the rest of a request, play and answer it, and say what is to come then."""
+        assert isinstance(head, h11.Request)  # noqa: S101 - h11 begins with nothing else
         course = self._entered(head)
         try:
             await self._take_body(course)
@@ -170,25 +170,20 @@ class Connection:
             while not (arrival.is_whole or self._is_early(arrival)):
                 if self._parser.they_are_waiting_for_100_continue and not arrival.size:
                     await self._stream.send(b"HTTP/1.1 100 Continue\r\n\r\n")
-                self._take(await self._event(), arrival)
+                event = await self._event()
+                if isinstance(event, h11.Data):
+                    arrival.add(event.data)
+                    _check_size(arrival.size)
+                else:  # there is nothing else but the end of the message
+                    arrival.is_whole = True
         except BaseException:
             course.entry.content = arrival.came
             raise
 
-    def _take(self, event: object, arrival: PortArrival) -> None:
-        match event:
-            case h11.Data(data=piece):
-                arrival.add(piece)
-            case h11.EndOfMessage():
-                arrival.is_whole = True
-            case _:
-                raise anyio.EndOfStream
-        _check_size(arrival.size)
-
     def _is_early(self, arrival: PortArrival) -> bool:
         """Whether what came of the body tells that its reply is not to wait for the rest."""
         stage = self._backstage
-        if arrival.path != stage.path or arrival.size > _TELLING:
+        if arrival.path != stage.path or not arrival.is_worth_a_look(_TELLING):
             return False
         operation = stage.reception.foretell(arrival.came)
         if operation is None or layer(stage.script.next(operation, None), EarlyReply) is None:
@@ -262,11 +257,7 @@ class Connection:
     async def _event(self) -> object:
         """Return the next event of HTTP. Raises h11.RemoteProtocolError, and when it is gone."""
         while (event := self._parser.next_event()) is h11.NEED_DATA:
-            try:
-                came = await self._stream.receive()
-            except anyio.EndOfStream:
-                came = b""
-            self._parser.receive_data(came)
+            self._parser.receive_data(await self._stream.receive())
         return event
 
     async def _watch(self, scope: anyio.CancelScope) -> None:
@@ -314,7 +305,6 @@ class Connection:
 
     async def _unserved(self, parting: Parting) -> None:
         """Wait for the next request, of which nobody takes notice, and write down that it came."""
-        self._parser = _parser(*self._parser.trailing_data)
         head = self._parser.next_event()
         if head is h11.NEED_DATA:
             self._parser.receive_data(await self._stream.receive())
@@ -342,12 +332,12 @@ def _numbered(entry: Entry) -> tuple[int, RequestFact]:
     return entry.number, entry.fact()
 
 
-def _parser(came: bytes, ended: bool = False) -> h11.Connection:  # noqa: FBT001, FBT002 - as h11 has it
+def _parser(before: h11.Connection | None = None) -> h11.Connection:
+    """Make a parser of one request, which begins with what came after the one before."""
     parser = h11.Connection(h11.SERVER, max_incomplete_event_size=MAX_HEAD)
+    came, _ = (b"", False) if before is None else before.trailing_data
     if came:
         parser.receive_data(came)
-    if ended:
-        parser.receive_data(b"")
     return parser
 
 

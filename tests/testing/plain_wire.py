@@ -16,6 +16,8 @@ from tests.testing.speaking import METHODS
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
+    from a2a_delegate.testing import ScriptedPeer
+
 PATIENCE = 5.0
 """Seconds that anything here may take at most."""
 
@@ -80,6 +82,11 @@ async def until(is_true: Callable[[], bool]) -> None:
     with anyio.fail_after(PATIENCE):
         while not is_true():  # noqa: ASYNC110 - the truth is a snapshot, and has no event
             await anyio.sleep(0.001)
+
+
+async def until_come(peer: ScriptedPeer, number: int) -> None:
+    """Wait until the peer has had so many requests."""
+    await until(lambda: len(peer.truth.requests) == number)
 
 
 def request(

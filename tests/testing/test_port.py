@@ -6,6 +6,7 @@ import gc
 import json
 import resource
 import socket
+import struct
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,15 @@ from a2a_delegate.testing import (
     ScriptedPeer,
 )
 from a2a_delegate.testing.connection import MAX_BODY, MAX_HEAD
-from tests.testing.plain_wire import PATIENCE, open_wire, request, send_of, until, wire_to
+from tests.testing.plain_wire import (
+    PATIENCE,
+    open_wire,
+    request,
+    send_of,
+    until,
+    until_come,
+    wire_to,
+)
 from tests.testing.speaking import Speaker, state
 
 if TYPE_CHECKING:
@@ -271,6 +280,32 @@ async def test_a_client_that_leaves_half_way_leaves_nothing_behind() -> None:
         await until(lambda: len(peer.truth.requests) == 2 and not peer.truth.open)
     assert [fact.body_read for fact in peer.truth.requests] == [False, True]
     assert dict(peer.truth.runs) == {}
+
+
+@pytest.mark.spec("PORT-5")
+async def test_a_client_that_resets_half_way_leaves_nothing_behind() -> None:
+    peer = ScriptedPeer()
+    told: list[Happening] = []
+    whole = request("send", send_of("hi"))
+    async with peer.serve(observer=told.append) as url:
+        for number, end in enumerate((len(whole) - 1, len(whole)), 1):
+            with socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2]))) as client:
+                client.sendall(whole[:end])
+                await until_come(peer, number)
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            await until(lambda: not peer.truth.open)
+    over = [one for one in told if isinstance(one, RequestOver)]
+    assert over[0].parting is Parting.LEFT
+    assert sum(peer.truth.runs.values()) == 1
+
+
+@pytest.mark.spec("PORT-5")
+async def test_a_body_may_come_byte_by_byte() -> None:
+    peer = ScriptedPeer()
+    async with peer.serve() as url, wire_to(url) as wire:
+        for byte in request("send", send_of("hi")):
+            await wire.say(bytes([byte]))
+        assert b"TASK_STATE_COMPLETED" in await wire.hear_reply()
 
 
 @pytest.mark.spec("PORT-5")

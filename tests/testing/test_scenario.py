@@ -269,6 +269,11 @@ def test_an_empty_scenario_is_an_honest_agent(read: Read) -> None:
             "line 2, send, rule 1: prompt",
             "a call or a prompt, not both",
         ),
+        (
+            "[[send]]\ndoes = 'RawReply'\ncontent = {hex = 1}",
+            "line 3, send, rule 1: content",
+            "text is needed, not 1",
+        ),
         ("[[send]]\ncall = 0\ndoes = 'Hang'", "line 2, send, rule 1: call", "numbered from 1; 0"),
         ("[[send]]\ncall = ['x']\ndoes = 'Hang'", "line 2, send, rule 1: call", "'x' is none"),
         (

@@ -43,7 +43,7 @@ from a2a_delegate.testing import (
     ScriptedPeer,
     WrongLength,
 )
-from tests.testing.plain_wire import PATIENCE, request, send_of, until, wire_to
+from tests.testing.plain_wire import PATIENCE, request, send_of, until, until_come, wire_to
 
 pytestmark = pytest.mark.anyio
 
@@ -559,11 +559,6 @@ async def test_a_reply_that_is_whole_is_taken_however_it_comes(behaviour: Behavi
         result = await delegate.dispatch("slow 0.05")
     assert isinstance(result, Completed)
     assert list(peer.truth.runs.values()) == [1]
-
-
-async def until_come(peer: ScriptedPeer, number: int) -> None:
-    """Wait until the peer has had so many requests."""
-    await until(lambda: len(peer.truth.requests) == number)
 
 
 async def overtake(url: str, peer: ScriptedPeer) -> None:
