@@ -119,8 +119,6 @@ class Evidence:
     progress_seen: Message | None = None
     moved_on: bool = False
     """The task was seen in a state in which it does not wait for its caller."""
-    ended_before: bool = False
-    """The task that the message was to go on with has ended, and not with that message."""
 
     @classmethod
     def of(cls, plan: Plan) -> Evidence:
@@ -262,10 +260,12 @@ class Evidence:
         """Take a snapshot; that of the task that we answered only where it shows our answer."""
         if self.task_id is None and name is not OperationName.SEND:
             if not is_ours(task, self.ours):
+                # What the peer refused, and did not end with, it never began; an end of our own
+                # making says nothing of before.
                 others = any(message.role is Role.USER for message in task.history)
-                self.ended_before = task.status.state.is_terminal and others
-                # What the peer refused, and did not end with, it never began.
-                self.unproven = self.unproven and not (self.ended_before and self.fault)
+                canceled = self.cancel_sent and task.status.state is TaskState.CANCELED
+                before = task.status.state.is_terminal and others and not canceled
+                self.unproven = self.unproven and not (before and self.fault)
                 return
             yield Recovered(task.id)
         yield from self._learn_task(task)

@@ -114,7 +114,7 @@ def stopped(seen: Evidence, receipt: CancelReceipt) -> DelegateResult:
         return unknown(seen, seen.gone)
     if cause is None or cause.by == "deadline":
         if seen.task_id is None:
-            return _never_answered(seen)
+            return without_answer(seen)
         # Work in this process shows its id when it begins, and no state before it ends.
         working = TaskState.WORKING.value if seen.plan.in_process else "unknown"
         before = seen.state_before_cancel or working

@@ -21,6 +21,7 @@ from tests.lifecycle.replies import ANSWER, ASKS, ENDS, QUESTION, STATE_OF, TASK
 
 if TYPE_CHECKING:
     from a2a_delegate.outcome import DelegateResult
+    from tests.lifecycle.ledger import Ledger
     from tests.lifecycle.world import World
 
 
@@ -142,8 +143,10 @@ def _stopped(world: World, label: str) -> Verdict:
         receipt = "not-needed"
     if label and receipt in {"refused", "unreached"}:
         assert ledger.looked, "the peer was not asked after it answered the cancel"
-    if ledger.gone or (ledger.cause == "deadline" and not ledger.id_told):
+    if ledger.gone:
         return Verdict("unknown", effect)
+    if ledger.cause == "deadline" and not ledger.id_told:
+        return _unanswered(ledger, effect)
     if ledger.cause == "deadline":
         return Verdict("timed-out", effect, receipt=receipt)
     return Verdict("cancelled", effect, by="caller", receipt=receipt)
@@ -167,6 +170,12 @@ def _without_id(world: World, label: str) -> Verdict:
         assert ledger.sends >= 3, "the peer was given up too soon"
     if len(ledger.found) > 1:
         return Verdict("unknown", effect)
+    return _unanswered(ledger, effect)
+
+
+def _unanswered(ledger: Ledger, effect: Effect) -> Verdict:
+    """Say what the end of the send comes to where no task is known."""
+    kept = effect is Effect.NOT_STARTED
     if kept and (ledger.refused or ledger.refused_before):
         late = ledger.send_end_late and ledger.send_end not in {"", "not-sent"}
         return Verdict("rejected", effect, late)

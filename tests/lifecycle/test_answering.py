@@ -138,6 +138,29 @@ def test_any_error_where_the_task_had_ended_before_is_a_refusal(kind: FaultKind)
     assert result.effect is Effect.NOT_STARTED
 
 
+@pytest.mark.spec("HAND-10", "HAND-12")
+def test_a_task_that_we_stopped_ourselves_has_not_ended_before() -> None:
+    story = answers().caller_cancels().ends("error")
+    assert story.asks == ["cancel"]
+    result = story.ends(shown("canceled", "message-0"), name=CANCEL).result
+    assert isinstance(result, Cancelled)
+    assert result.receipt is CancelReceipt.CONFIRMED
+    assert result.effect is Effect.MAY_HAVE_RUN
+
+
+@pytest.mark.spec("HAND-10", "HAND-12")
+def test_at_the_deadline_what_the_peer_said_of_the_answer_stands() -> None:
+    story = answers(deadline=1.0).time_comes().ends("error")
+    result = story.ends(shown("canceled", "message-0"), name=CANCEL).result
+    assert isinstance(result, Failed)
+    assert result.effect is Effect.MAY_HAVE_RUN
+    assert result.late
+    story = answers(deadline=1.0).time_comes().ends("error").ends("not cancelable", name=CANCEL)
+    result = story.ends(shown("completed", "message-0"), name=GET).result
+    assert isinstance(result, Rejected)
+    assert result.effect is Effect.NOT_STARTED
+
+
 @pytest.mark.spec("HAND-10")
 def test_a_task_that_ended_with_our_answer_is_the_answer() -> None:
     story = answers().ends("error").ends(shown("completed", "message-0", TAKEN))
