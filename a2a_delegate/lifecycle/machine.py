@@ -259,9 +259,10 @@ class Lifecycle:
         if name is OperationName.LIST:
             return Event.NO_LIST if kind in NOT_LISTING else Event.SEARCHED
         if name is OperationName.GET:
-            gone = kind in GONE
             if self._phase is Phase.LOOKING_UP:
-                return Event.NO_LIST if gone else Event.SEARCHED
+                # Refused once says little of a task that was there; the rounds are bounded anyway.
+                return Event.SEARCHED
+            gone = kind in GONE
             seen.refused_gets = seen.refused_gets + 1 if gone else 0
             return Event.GET_REFUSED if gone else Event.GET_FAILED
         if name is OperationName.CANCEL:
