@@ -28,9 +28,9 @@ HEAD: Final = """\
 
 What a delegation comes to at servers that others wrote, each with a small agent of ours on it.
 Every cell is the outcome that `tests/interop` saw: `result.status`, the receipt of a cancel, and
-the effect where it is not `ran`. Each was compared with the agent's own journal: by our doing the
-agent ran once, or never where the effect is `not-started`. A number leads to the quirk below that
-made the outcome another one than usual.
+the effect where it is not `ran`. Each was compared with the agent's own journal: by our doing no
+message ran twice. A number leads to the quirk below that made the outcome another one than usual.
+`as 0.3` is a server that speaks 1.0 as well, at the same URL.
 
 This page is written by the suite, and each of its tests fails if its cell here is another one:
 
