@@ -49,8 +49,8 @@ CONFIG: Final = A2ADelegateConfig(
     poll_interval=0.01,
     poll_interval_max=0.05,
     recovery_grace=0.05,
-    recovery_timeout=1.0,
-    cancel_grace=1.0,
+    recovery_timeout=5.0,
+    cancel_grace=2.0,
 )
 PATIENCE: Final = 2.0
 """Seconds in which the peer has to take notice that everybody has left."""
