@@ -86,9 +86,9 @@ async def test_any_letter_arrives_and_comes_back(peer: Peer) -> None:
 
 
 async def test_the_send_returns_at_once_and_the_task_is_asked_for(peer: Peer) -> None:
-    ended = await peer.dispatch("slow 1")
+    ended = await peer.dispatch("slow 1.5")
     (send,) = sends(ended.result)
-    ended = replace(ended, note="the send was held" if send.seconds > 0.7 else "")
+    ended = replace(ended, note="the send was held" if send.seconds > 1.2 else "")
     peer.shows(Behaviour.AT_ONCE, ended, Expected(Completed, "slow done"))
 
 

@@ -59,14 +59,14 @@ async def test_a_token_stops_the_work_at_the_peer(peer: Peer) -> None:
 
     async with anyio.create_task_group() as group:
         group.start_soon(cancel_when_it_works)
-        ended = await peer.dispatch("slow 4", told=told, cancel=token)
+        ended = await peer.dispatch("slow 5", told=told, cancel=token)
     usual = Expected(Cancelled, work="cancelled", facts=STOPPED | {"reason": reason})
     peer.shows(Behaviour.CANCEL, ended, usual)
 
 
 async def test_the_deadline_stops_the_work_at_the_peer(peer: Peer) -> None:
     watch = Stopwatch()
-    ended = await peer.dispatch(DelegateRequest("slow 4", timeout=1.0))
+    ended = await peer.dispatch(DelegateRequest("slow 5", timeout=1.0))
     assert watch.seconds < 1.0 + QUICKLY.timing.cleanup + 1.0
     usual = Expected(TimedOut, work="cancelled", facts=STOPPED)
     peer.shows(Behaviour.DEADLINE, ended, usual)
