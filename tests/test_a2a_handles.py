@@ -20,6 +20,7 @@ from a2a_delegate import (
     Completed,
     DelegateRequest,
     DelegationHandle,
+    Downgraded,
     Effect,
     InputRequired,
     Intent,
@@ -42,6 +43,7 @@ from a2a_delegate.testing import (
     Operation,
     RefusedCancel,
     Respond,
+    RpcError,
     ScriptedPeer,
     WorkState,
 )
@@ -411,6 +413,22 @@ async def test_an_answer_goes_on_with_its_task(
     assert answered.handle.task_id == asked.handle.task_id
     assert answered.handle.message_id != asked.handle.message_id
     assert len(peer.truth.tasks) == 1
+
+
+@pytest.mark.spec("TURN-1", "VER-2")
+async def test_an_answer_is_never_sent_by_an_older_version_than_its_question() -> None:
+    peer, notes = ScriptedPeer(("1.0", "0.3")), Notes()
+    async with delegate_to(peer, allow_downgrade=True) as delegate:
+        asked = await delegate.dispatch("ask")
+        peer.script(Operation.SEND, RpcError(-32009))
+        refused = await delegate.dispatch(
+            DelegateRequest("this", continues=asked.handle), observer=notes
+        )
+    assert isinstance(refused, Rejected)
+    assert refused.handle is not None
+    assert refused.handle.version == "1.0"
+    assert len(refused.attempts) == 1
+    assert notes.of(Downgraded) == []
 
 
 @pytest.mark.spec("TURN-1")

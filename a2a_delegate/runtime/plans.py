@@ -10,6 +10,7 @@ from a2a_delegate.lifecycle.plan import Mission, Plan, Question, Route
 from a2a_delegate.model.card import AgentInterface, Binding, ProtocolVersion
 from a2a_delegate.model.message import Message, Role, digest_of
 from a2a_delegate.outcome import DelegationHandle
+from a2a_delegate.wire.dialect import DIALECTS
 
 if TYPE_CHECKING:
     from a2a_delegate.delegate import DelegateRequest
@@ -37,12 +38,13 @@ class Planner:
         *,
         deadline: float | None,
         keeps_contexts: bool,
-        older: AgentInterface | None = None,
+        older: AgentInterface | None,
     ) -> Plan:
         """Plan to send a message with a fresh id; `older` is the interface to fall back to."""
         message_id = self._clock.new_id()
         fallback = None
-        if older is not None and older.version != peer.version:
+        # An answer goes by the version of its question: the task lives there (TURN-1).
+        if older is not None and older.version != peer.version and asked.continues is None:
             fallback = self._route(asked, message_id, older)
         route = self._route(
             asked,
@@ -60,7 +62,7 @@ class Planner:
         *,
         deadline: float | None,
         keeps_contexts: bool,
-        wait: bool = True,
+        wait: bool,
     ) -> Plan:
         """Plan to take up what a handle stands for, or (without `wait`) to look at it once."""
         sent = Message(handle.message_id, Role.USER, (), context_id=handle.context_id)
@@ -95,18 +97,18 @@ class Planner:
         keeps_contexts: bool = False,
     ) -> Route:
         """Say how the message goes by one interface; ids of ours go where they can be listed."""
-        goes_on, context_id = asked.continues, asked.context_id
-        if goes_on is not None:
-            context_id = goes_on.context_id
-        lists = interface.version is ProtocolVersion.V1_0
-        own_context = lists and context_id is None and self._config.client_context_ids
-        own_context = own_context and goes_on is None
+        question = asked.continues
+        context_id = asked.context_id if question is None else question.context_id
+        lists = DIALECTS[interface.version].lists_tasks
+        own_context = (
+            self._config.client_context_ids and lists and question is None and context_id is None
+        )
         message = Message(
             message_id,
             Role.USER,
             asked.message_parts,
             context_id=self._clock.new_id() if own_context else context_id,
-            task_id=None if goes_on is None else goes_on.task_id,
+            task_id=None if question is None else question.task_id,
             metadata=asked.metadata,
         )
         intent = DelegationHandle(
@@ -122,8 +124,8 @@ class Planner:
             principal=asked.principal,
         )
         answers = None
-        if goes_on is not None and goes_on.task_id is not None:
-            answers = Question(goes_on.task_id, goes_on.question_id)
+        if question is not None and question.task_id is not None:
+            answers = Question(question.task_id, question.question_id)
         return Route(
             intent,
             SendMessage(message, asked.accepted_output_modes),
