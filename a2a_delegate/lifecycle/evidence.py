@@ -1,6 +1,7 @@
-"""What is known of one delegation: it accumulates and is never taken back.
+"""What is known of one delegation. The rules of the table read it.
 
-The rules read it; its `learn_...` methods are the only place that adds what an observation shows.
+What an ended request shows comes in by `learn_end`; the machine and the steps note what is their
+own: the cause, what was asked for, and what became of it.
 """
 
 from __future__ import annotations
@@ -105,6 +106,7 @@ class Evidence:
     """The same, where the peer itself said so."""
     fault_is_late: bool = False
     get_error: DelegateError | None = None
+    list_error: DelegateError | None = None
     refused_gets: int = 0
     gone: DelegateError | None = None
     """Why the task cannot be asked for any more."""
@@ -179,6 +181,10 @@ class Evidence:
             return self.route.answers is not None
         return self.fault.kind in PROVEN
 
+    def canceled_by_us(self, task: Task) -> bool:
+        """Whether a task ended by our own cancel: then its end is the receipt, and no answer."""
+        return self.cancel_sent and task.status.state is TaskState.CANCELED
+
     @property
     def in_order(self) -> tuple[Attempt, ...]:
         """The attempts that are kept, as they were made; requests side by side end as they like."""
@@ -208,6 +214,8 @@ class Evidence:
                 yield from self._learn_send_failure(ended.reply, failure)
             elif ended.name is OperationName.GET and current:
                 self.get_error = failure
+            elif ended.name is OperationName.LIST and current:
+                self.list_error = failure
         elif isinstance(ended.reply, TaskReply):
             if ended.name is OperationName.GET:
                 self.refused_gets, self.get_error = 0, None
@@ -263,9 +271,9 @@ class Evidence:
                 # What the peer refused, and did not end with, it never began; an end of our own
                 # making says nothing of before.
                 others = any(message.role is Role.USER for message in task.history)
-                canceled = self.cancel_sent and task.status.state is TaskState.CANCELED
-                before = task.status.state.is_terminal and others and not canceled
-                self.unproven = self.unproven and not (before and self.fault)
+                ended = task.status.state.is_terminal and not self.canceled_by_us(task)
+                if self.fault is not None and ended and others:
+                    self.unproven = False
                 return
             yield Recovered(task.id)
         yield from self._learn_task(task)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Seconds that the rules are made of; `design` names in the delegate's configuration."""
+    """Seconds that the rules are made of, by the names of the delegate's configuration."""
 
     poll_interval: float = 1.0
     poll_interval_max: float = 30.0

@@ -68,21 +68,19 @@ def message_answer(seen: Evidence, message: Message) -> DelegateResult:
 
 def task_ended(seen: Evidence, task: Task) -> DelegateResult:
     """Read a terminal task; after our own cancel, canceled is the receipt and no answer."""
-    state = task.status.state
-    common = _common(seen, late=seen.cause is not None)
-    ours = seen.ours.message_id
-    # A purged task may end without the artifacts that it showed before.
-    whole = task if task.artifacts is seen.artifacts else replace(task, artifacts=seen.artifacts)
+    if seen.canceled_by_us(task):
+        return stopped(seen, CancelReceipt.CONFIRMED)
     if seen.task_id is None:
         # The task that was answered: how it ended says nothing of our answer.
-        canceled = seen.cancel_sent and state is TaskState.CANCELED
-        return stopped(seen, CancelReceipt.CONFIRMED if canceled else CancelReceipt.NOT_NEEDED)
+        return stopped(seen, CancelReceipt.NOT_NEEDED)
+    state, ours = task.status.state, seen.ours.message_id
+    common = _common(seen, late=seen.cause is not None)
+    # A purged task may end without the artifacts that it showed before.
+    whole = task if task.artifacts is seen.artifacts else replace(task, artifacts=seen.artifacts)
     if state is TaskState.COMPLETED:
         said = answer.text(whole, ours=ours)
         return Completed(output=said, data=answer.data(whole, ours=ours), **common)
     if state is TaskState.CANCELED:
-        if seen.cancel_sent:
-            return stopped(seen, CancelReceipt.CONFIRMED)
         return Cancelled(by="peer", **common)
     words = answer.words_of(task, ours=ours)
     said = (words[0].text if words else "") or (answer.text(whole, ours=ours) or "")
@@ -95,11 +93,12 @@ def task_ended(seen: Evidence, task: Task) -> DelegateResult:
 
 
 def paused(seen: Evidence, task: Task) -> DelegateResult:
-    """Hand the peer's question to its caller; one without a message is empty."""
-    question = task.status.message or Message("", Role.AGENT, (), task_id=task.id)
+    """Hand the peer's question to its caller, wherever it stands; one without words is empty."""
+    common = _common(seen)
+    question = common["message"] or Message("", Role.AGENT, (), task_id=task.id)
     if task.status.state is TaskState.INPUT_REQUIRED:
-        return InputRequired(question=question, **_common(seen))
-    return AuthRequired(question=question, **_common(seen))
+        return InputRequired(question=question, **common)
+    return AuthRequired(question=question, **common)
 
 
 def running(seen: Evidence, task: Task) -> DelegateResult:
@@ -153,6 +152,9 @@ def without_answer(seen: Evidence) -> DelegateResult:
 def _never_answered(seen: Evidence) -> DelegateResult:
     if seen.error is not None:
         return unknown(seen, seen.error)
+    if seen.list_error is not None:
+        # Of what was sent by another process, why it cannot be found is all that is known.
+        return unknown(seen, seen.list_error)
     if seen.plan.mission is Mission.HAND_OVER or seen.cause is not None:
         return unknown(seen, LostReplyError(method="send", phase="deadline"))
     found = "no task that carries the message was found"

@@ -27,7 +27,7 @@ from a2a_delegate.outcome import (
     Unknown,
 )
 from a2a_delegate.signals import AttemptFailed, CancelSent
-from tests.lifecycle.replies import ANSWER, OLDER, TASK, fault, task
+from tests.lifecycle.replies import ANSWER, OLDER, OURS, QUESTION_ID, TASK, asking, fault, task
 from tests.lifecycle.story import Story
 
 
@@ -247,3 +247,11 @@ def test_a_question_without_words_is_an_empty_message_of_the_task() -> None:
     assert (result.question.text, result.question.task_id) == ("", TASK)
     assert result.handle is not None
     assert result.handle.question_id is None
+
+
+@pytest.mark.spec("OUT-17")
+def test_a_question_may_stand_in_the_history_only() -> None:
+    asked = asking("", OURS.message_id, QUESTION_ID, text="")
+    result = Story().sends().ends(asked).result
+    assert isinstance(result, InputRequired)
+    assert result.question.message_id == QUESTION_ID

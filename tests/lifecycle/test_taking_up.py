@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from a2a_delegate.errors import A2ARequestError
 from a2a_delegate.lifecycle.operations import FaultKind, ListTasks
 from a2a_delegate.lifecycle.plan import Mission
 from a2a_delegate.lifecycle.table import Phase
@@ -144,6 +145,13 @@ def test_where_no_list_is_it_stays_unknown_and_nothing_is_asked() -> None:
     assert isinstance(result, Unknown)
     assert result.attempts == ()
     assert "cannot be asked for tasks by list" in str(result.cause)
+
+
+@pytest.mark.spec("HAND-4")
+def test_a_list_that_is_refused_is_the_reason() -> None:
+    result = lost().starts().ends("no list").result
+    assert isinstance(result, Unknown)
+    assert isinstance(result.cause, A2ARequestError)
 
 
 def test_a_rejection_that_is_met_later_is_no_proof_that_nothing_began() -> None:
