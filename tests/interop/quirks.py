@@ -14,7 +14,6 @@ from a2a_delegate import (
     Completed,
     Effect,
     Failed,
-    InputRequired,
     Rejected,
     TimedOut,
     Unknown,
@@ -116,13 +115,6 @@ QUIRKS: Final[tuple[Quirk, ...]] = (
             Behaviour.ANSWER: Expected(Completed, "blue"),
             Behaviour.ANSWER_TO_NOBODY: Expected(Completed, "blue"),
         },
-    ),
-    Quirk(
-        "a-status-has-no-words",
-        ("fasta2a-2.1",),
-        "What the agent says while it works or asks stands in the history only, so the question of "
-        "the outcome has no text.",
-        {Behaviour.ASK: Expected(InputRequired, "")},
     ),
     Quirk(
         "answers-by-tasks-only",
