@@ -20,9 +20,11 @@ import trio
 from a2a_delegate import DelegateRequest
 
 if TYPE_CHECKING:
-    from a2a_delegate import CancelToken, DelegateResult
+    from a2a_delegate import CancelReceipt, CancelToken, DelegateResult, DelegationHandle
 
 Call: TypeAlias = Callable[[], Awaitable[None]]
+Answer: TypeAlias = "DelegateResult | CancelReceipt"
+"""What a call returns: an outcome, or the receipt of a stop."""
 
 PATIENCE: Final = 6.0
 """Seconds of a delegation whose caller says nothing of time."""
@@ -82,7 +84,7 @@ class SiblingError(Exception):
 class Ending:
     """What the caller saw: of the call itself, and of the construct around it."""
 
-    result: DelegateResult | None = None
+    result: Answer | None = None
     raised: BaseException | None = None
     outside: BaseException | None = None
     cancelling: int = 0
@@ -91,7 +93,7 @@ class Ending:
     at: float = 0.0
 
 
-async def observed(dispatch: Awaitable[DelegateResult], ending: Ending) -> None:
+async def observed(dispatch: Awaitable[Answer], ending: Ending) -> None:
     """Wait for the call, and note what it does."""
     ending.began = True
     try:
@@ -103,18 +105,22 @@ async def observed(dispatch: Awaitable[DelegateResult], ending: Ending) -> None:
         ending.at = anyio.current_time()
 
 
-def request_for(caller: Caller, prompt: str, at: float) -> DelegateRequest:
-    """Make the request. It ends by itself, unless the scope around it is to do so before."""
-    timeout: float | None = PATIENCE
-    if at < PATIENCE and caller is Caller.DEADLINE:
-        timeout = max(at, SOON)
-    elif at < PATIENCE and caller in SAYS_WHEN:
-        timeout = None
-    return DelegateRequest(prompt, timeout=timeout)
+def timeout_of(caller: Caller, at: float) -> float | None:
+    """Return the delegation's own time: it ends by itself, unless the scope does so before."""
+    if at < PATIENCE and caller in SAYS_WHEN:
+        return max(at, SOON) if caller is Caller.DEADLINE else None
+    return PATIENCE
+
+
+def request_for(
+    caller: Caller, prompt: str, at: float, continues: DelegationHandle | None = None
+) -> DelegateRequest:
+    """Make the request of a dispatch."""
+    return DelegateRequest(prompt, timeout=timeout_of(caller, at), continues=continues)
 
 
 def scope_seconds(at: float) -> float:
-    """Return how long a scope around the call lasts whose nearness makes ours fall at `at`."""
+    """Return how long a scope around the call lasts whose nearness makes ours fall after `at`."""
     return at * 4 / 3 if at / 3 < CLEANUP else at + CLEANUP
 
 
@@ -166,12 +172,12 @@ async def _scope_twice(call: Call, at: float) -> None:
 
 
 async def _move_on(call: Call, at: float) -> None:
-    with anyio.move_on_after(scope_seconds(at)):
+    with anyio.move_on_after(scope_seconds(at - anyio.current_time())):
         await call()
 
 
 async def _fail(call: Call, at: float) -> None:
-    with anyio.fail_after(scope_seconds(at)):
+    with anyio.fail_after(scope_seconds(at - anyio.current_time())):
         await call()
 
 
@@ -242,9 +248,9 @@ _CONSTRUCTS: Final[Mapping[Caller, Callable[[Call, float], Awaitable[None]]]] = 
 
 
 async def act(
-    caller: Caller, call: Callable[[], Awaitable[DelegateResult]], at: float, token: CancelToken
+    caller: Caller, call: Callable[[], Awaitable[Answer]], at: float, token: CancelToken
 ) -> Ending:
-    """Let the caller call, and stop waiting at that moment."""
+    """Let the caller call, and stop waiting at that moment of the loop's clock."""
     ending = Ending()
 
     async def noted() -> None:

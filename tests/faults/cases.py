@@ -12,13 +12,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from a2a_delegate import IdKnown
-from tests.faults.callers import ABRUPT, Caller, callers_on
+from tests.faults.callers import ABRUPT, SAYS_WHEN, Caller, callers_on
 from tests.faults.circumstances import cause_time
 from tests.faults.wire import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tests.faults.errands import Errand
     from tests.faults.play import Case, Record
 
 
@@ -71,7 +72,7 @@ def moments(record: Record) -> list[Moment]:
         ends = marks[place + 1][0] if place + 1 < len(marks) else until
         if ends - at > _NOTICEABLE:
             middle = (at + ends) / 2
-            found.append(Moment(middle, _phase(record, middle, on_the_way)))
+            found.append(Moment(middle - record.began, _phase(record, middle, on_the_way)))
     return found
 
 
@@ -86,10 +87,23 @@ def _phase(record: Record, at: float, on_the_way: dict[int, Step]) -> Phase:
         return stopping.get(operation, Phase.CLEANUP)
     if operation == "send":
         return _SENDING[step]
+    known = _task_known(record, at)
     if operation:
-        return Phase.DURING_GET if operation == "get" else Phase.LOOKING_UP
-    known = record.time_of(IdKnown)
-    return Phase.BETWEEN_POLLS if known is not None and known < at else Phase.PAUSING
+        return Phase.DURING_GET if operation == "get" and known else Phase.LOOKING_UP
+    return Phase.BETWEEN_POLLS if known else Phase.PAUSING
+
+
+def _task_known(record: Record, at: float) -> bool:
+    """Whether the task that carries the message was known by then."""
+    errand, shown = record.case.fault.errand, record.time_of(IdKnown)
+    before = errand.knows_task and not errand.sends
+    return before or (shown is not None and shown < at)
+
+
+def callers_of(errand: Errand, loop: str) -> tuple[Caller, ...]:
+    """Return who can run an errand on a loop: a stop takes no token and no time of its own."""
+    named = {Caller.TOKEN, Caller.DEADLINE} if errand.stops else set()
+    return tuple(one for one in callers_on(loop) if one not in named)
 
 
 # -- the products --------------------------------------------------------------------------------
@@ -97,11 +111,21 @@ def _phase(record: Record, at: float, on_the_way: dict[int, Step]) -> Phase:
 
 def events_during(record: Record) -> list[Case]:
     """Return every event of a caller at every moment of a patient caller's delegation."""
+    case = record.case
     return [
-        replace(record.case, caller=caller, at=moment.at, phase=moment.phase)
+        replace(case, caller=caller, at=_spoken(case, caller, moment.at), phase=moment.phase)
         for moment in moments(record)
-        for caller in callers_on(record.case.loop)[1:]
+        for caller in callers_of(case.fault.errand, case.loop)[1:]
     ]
+
+
+def _spoken(case: Case, caller: Caller, at: float) -> float:
+    """Return what the caller says for something to happen at that moment.
+
+    Nothing of a stop heeds a scope's deadline beforehand, so the scope itself has to fall then.
+    """
+    heeded = caller not in SAYS_WHEN or not case.fault.errand.stops
+    return at if heeded else at * 3 / 4
 
 
 def events_after(record: Record) -> list[Case]:

@@ -1,7 +1,8 @@
 """Every kind of fault, at every operation: what the peer or the network does, and who is lying.
 
-A fault is data. It says in which situation it shows (the words of the message, what befalls the
-other operations) and what the scripted peer or the wire does to the operation in question.
+A fault is data. It says in which situation it shows (what is asked of the delegate, the words of
+the message, what befalls the other operations) and what the scripted peer or the wire does to the
+operation in question.
 """
 
 from __future__ import annotations
@@ -20,34 +21,28 @@ from a2a_delegate.testing import (
     Hang,
     Honest,
     IgnoredCancel,
-    Loss,
     LyingCancel,
     Operation,
     OtherTask,
-    Redirect,
-    Refusal,
     RefuseConnection,
     RefusedCancel,
     Respond,
     Rewrite,
     RpcError,
-    UnknownState,
-    WrongId,
 )
 from a2a_delegate.testing.behaviours import core
+from tests.faults.errands import Errand
+from tests.faults.kinds import MAX_REPLY_BYTES, Kind, kinds
 from tests.faults.wire import Manners
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from a2a_delegate.testing import Behaviour
+    from a2a_delegate.testing.acts import JsonValue
 
 SEND, GET, LIST, CANCEL = Operation.SEND, Operation.GET, Operation.LIST, Operation.CANCEL
 OPERATIONS: Final = (SEND, GET, LIST, CANCEL)
-
-MAX_REPLY_BYTES: Final = 64 * 1024
-HTML: Final = b"<html><body><h1>It does not work</h1></body></html>"
-ELSEWHERE: Final = "https://elsewhere.example/rpc"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,186 +52,67 @@ class Fault:
     `once`: what the next requests get, one each; `always`: what all that follow get. `others`: what
     befalls other operations, so that this one is asked for at all. `lies`: the peer says that it
     never began, and did (no client can know); `deaf`: something does not end when it is told to.
+    `prompt` are the words of the message: of the errand's own, else of the one that it is about.
     """
 
     name: str
     operation: Operation
     once: tuple[Behaviour, ...] = ()
     always: Behaviour | None = None
+    errand: Errand = Errand.HAND_OVER
     prompt: str = "slow 0.5"
     others: tuple[tuple[Operation, Behaviour], ...] = ()
     manners: Manners = field(default_factory=Manners)
     options: tuple[tuple[str, bool], ...] = ()
     """What kind of peer it is: options of ScriptedPeer."""
+    meanwhile: str = ""
+    """What became of the task before the errand began, if anything."""
     lies: bool = False
     deaf: bool = False
 
     def __str__(self) -> str:
-        return f"{self.operation}: {self.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Kind:
-    """A fault before it is placed at an operation."""
-
-    name: str
-    behaviour: Behaviour
-    lies: bool = False
-    deaf: bool = False
-
-
-# -- what can happen to any request --------------------------------------------------------------
-
-_CUTS: Final = (1, 20, 200, 410, 10**6)
-"""Bytes of a reply that come before it is cut: within its head, before and after the id of its
-task stands there (servers write their members in different orders), and none missing."""
-
-
-def _carriage() -> Iterator[_Kind]:
-    yield _Kind("honest", Honest())
-    for phase in Refusal:
-        yield _Kind(f"connection refused ({phase.name})", RefuseConnection(phase))
-    for loss in Loss:
-        yield _Kind(f"dropped before reading ({loss.name})", DropBeforeReading(loss))
-        yield _Kind(f"dropped while reading ({loss.name})", DropWhileReading(loss))
-        yield _Kind(f"dropped after accepting ({loss.name})", DropAfterAccepting(loss=loss))
-    for size in _CUTS:
-        yield _Kind(f"dropped after {size} bytes of the reply", DropAfterAccepting(size))
-    yield _Kind("dropped after the head", DropAfterAccepting(headers_sent=True))
-    yield _Kind("late by 0.3 s", Delay(0.3))
-    yield _Kind("late by 4 s", Delay(4.0))
-    yield _Kind("late by 40 s", Delay(40.0))
-    yield _Kind("read 0.3 s late", Delay(0.3, before_reading=True))
-    yield _Kind("read 4 s late", Delay(4.0, before_reading=True))
-    yield _Kind("lost after 0.3 s", Delay(0.3, DropAfterAccepting()))
-    yield _Kind("refused after 0.3 s", Delay(0.3, RefuseConnection()))
-    yield _Kind("hangs, accepted", Hang())
-    yield _Kind("hangs, not accepted", Hang(accepts=False))
-    yield _Kind("deaf, accepted", Hang(deaf=True), deaf=True)
-    yield _Kind("deaf, not accepted", Hang(accepts=False, deaf=True), deaf=True)
-
-
-def _answers() -> Iterator[_Kind]:
-    yield _Kind("under a wrong id", WrongId())
-    yield _Kind("in an unknown state", UnknownState("TASK_STATE_PONDERING"))
-    yield _Kind("with its own id first", Rewrite(lambda reply: dict(sorted(reply.items()))))
-    yield _Kind("with blanks after it", Endless(2_000))
-    yield _Kind("without end, after the reply", Endless(MAX_REPLY_BYTES * 4))
-    yield _Kind("without end, all blank", Endless(MAX_REPLY_BYTES * 4, accepts=False))
-    yield _Kind("not JSON-RPC 2.0", Rewrite(lambda reply: {**reply, "jsonrpc": "1.0"}))
-    yield _Kind("without a result", Rewrite(lambda reply: {**reply, "result": {}}))
-    yield _Kind("with a null result", Rewrite(lambda reply: {**reply, "result": None}))
-    yield _Kind("a list", Rewrite(lambda reply: [reply]))
-    for body in (b"", b"\xff\xfe", b"[" * 5_000, b'{"jsonrpc": "2.0"', b'"word"'):
-        for accepts in (True, False):
-            what = f"the body {body[:9]!r}, {_accepted(accepts)}"
-            yield _Kind(what, Respond(200, body=body, accepts=accepts))
-
-
-# -- statuses without a JSON-RPC error object ----------------------------------------------------
-
-_PROOF_STATUSES: Final = frozenset({307, 308, 405, 413, 415, 429})
-"""Those that say that the peer never began (401 with `WWW-Authenticate` does, too)."""
-
-_PLAIN_STATUSES: Final = (
-    *(202, 204, 301, 302, 307, 308),
-    *(400, 401, 403, 404, 405, 408, 409, 410, 413, 415, 422, 429),
-    *(500, 502, 503, 504),
-)
-
-_PAGES: Final = frozenset({404, 413, 502})
-"""Those that come with a page for people as well."""
-
-
-def _accepted(accepts: bool) -> str:  # noqa: FBT001 - a word for it
-    return "accepted" if accepts else "not accepted"
-
-
-def _statuses() -> Iterator[_Kind]:
-    for status in _PLAIN_STATUSES:
-        for accepts in (True, False):
-            lies = accepts and status in _PROOF_STATUSES
-            name = f"HTTP {status}, {_accepted(accepts)}"
-            headers = {"location": ELSEWHERE} if status in {301, 302, 307, 308} else {}
-            yield _Kind(name, Respond(status, headers, accepts=accepts), lies=lies)
-            if status in _PAGES:
-                page = Respond(status, {"content-type": "text/html"}, HTML, accepts=accepts)
-                yield _Kind(f"{name}, a page", page, lies=lies)
-    for accepts in (True, False):
-        gate = Respond(401, {"www-authenticate": "Bearer"}, accepts=accepts)
-        yield _Kind(f"HTTP 401 with a challenge, {_accepted(accepts)}", gate, lies=accepts)
-        for word in ("0.4", "7200", "Wed, 21 Oct 2015 07:28:00 GMT", "soon"):
-            later = {"retry-after": word}
-            name = f"HTTP 429, Retry-After {word}, {_accepted(accepts)}"
-            yield _Kind(name, Respond(429, later, accepts=accepts), lies=accepts)
-        name = f"HTTP 503, Retry-After 0.4, {_accepted(accepts)}"
-        yield _Kind(name, Respond(503, {"retry-after": "0.4"}, accepts=accepts))
-        page = Respond(200, {"content-type": "text/html"}, HTML, accepts=accepts)
-        yield _Kind(f"HTTP 200, a page, {_accepted(accepts)}", page)
-    for status in (301, 302, 307, 308):
-        yield _Kind(f"redirected ({status})", Redirect(status, ELSEWHERE))
-
-
-# -- JSON-RPC error objects ----------------------------------------------------------------------
-
-_PROOF_CODES: Final = frozenset({-32700, -32601, -32008, -32009})
-_CODES: Final = (-32700, -32600, -32601, -32602, -32603, *range(-32009, -32000), -32050, 7)
-
-
-def _errors() -> Iterator[_Kind]:
-    for code in _CODES:
-        for accepts in (True, False):
-            lies = accepts and code in _PROOF_CODES
-            name = f"error {code}, {_accepted(accepts)}"
-            yield _Kind(name, RpcError(code, "no", accepts=accepts), lies=lies)
-    for accepts in (True, False):
-        for code in (-32600, -32603):
-            text = "A2A version 1.0 is not supported"
-            named = RpcError(code, text, accepts=accepts)
-            yield _Kind(f"error {code} for the version, {_accepted(accepts)}", named, lies=accepts)
-        for status in (400, 401, 403, 404, 429, 500):
-            beside = RpcError(-32603, "no", status=status, accepts=accepts)
-            yield _Kind(f"error -32603 under HTTP {status}, {_accepted(accepts)}", beside)
-        nameless = RpcError(-32603, "no", accepts=accepts, with_id=False)
-        yield _Kind(f"error -32603 without an id, {_accepted(accepts)}", nameless)
-
-
-# -- the wire's own ------------------------------------------------------------------------------
-
-
-def _network(situation: Fault) -> Iterator[Fault]:
-    operation = situation.operation
-    wire = Manners(operation.value, deaf=1.0)
-    yield replace(situation, name="deaf for 1 s while connecting", manners=wire, deaf=True)
-    wire = Manners(operation.value, deaf=20.0)
-    yield replace(situation, name="deaf for 20 s while connecting", manners=wire, deaf=True)
-    wire = Manners(operation.value, stuck=30.0)
-    too_much = Endless(MAX_REPLY_BYTES * 4)
-    yield replace(situation, name="stuck in closing", always=too_much, manners=wire)
+        about = "" if self.errand is Errand.HAND_OVER else f"{self.errand}, "
+        return f"{about}{self.operation}: {self.name}"
 
 
 # -- at which operation --------------------------------------------------------------------------
 
+_LOST_REPLY: Final = ((SEND, DropAfterAccepting()),)
+_NOT_FOUND: Final = -32001
+_UNREAD: Final = ((SEND, Hang(accepts=False)),)
+"""An answer that never comes: whoever stops then stops the task that it goes to."""
 
-def _kinds() -> Iterator[_Kind]:
-    return itertools.chain(_carriage(), _answers(), _statuses(), _errors())
+_SITUATIONS: Final = (
+    Fault("", SEND),
+    Fault("", GET),
+    Fault("", LIST, others=_LOST_REPLY),
+    Fault("", CANCEL, prompt="stuck"),
+    Fault("", SEND, errand=Errand.ANSWER),
+    Fault("", GET, errand=Errand.ANSWER, others=_LOST_REPLY),
+    Fault("", CANCEL, errand=Errand.ANSWER, prompt="stuck", others=_UNREAD),
+    Fault("", GET, errand=Errand.RESUME),
+    Fault("", CANCEL, errand=Errand.RESUME, prompt="stuck"),
+    Fault("", LIST, errand=Errand.RESUME_LOST),
+    Fault("", GET, errand=Errand.RESUME_LOST),
+    Fault("", CANCEL, errand=Errand.RESUME_LOST, prompt="stuck"),
+    Fault("", GET, errand=Errand.LOOK),
+    Fault("", LIST, errand=Errand.LOOK_LOST),
+    Fault("", GET, errand=Errand.LOOK_LOST),
+    Fault("", GET, errand=Errand.STOP, prompt="stuck"),
+    Fault("", CANCEL, errand=Errand.STOP, prompt="stuck"),
+    Fault("", LIST, errand=Errand.STOP_LOST, prompt="stuck"),
+    Fault("", CANCEL, errand=Errand.STOP_LOST, prompt="stuck"),
+)
+"""Each errand, and the operations that it uses."""
 
 
-_SITUATIONS: Final = {
-    SEND: Fault("", SEND),
-    GET: Fault("", GET),
-    LIST: Fault("", LIST, others=((SEND, DropAfterAccepting()),)),
-    CANCEL: Fault("", CANCEL, prompt="stuck"),
-}
-
-
-def _placed(operation: Operation) -> Iterator[Fault]:
-    situation = _SITUATIONS[operation]
-    for kind in _kinds():
+def _placed(situation: Fault) -> Iterator[Fault]:
+    operation = situation.operation
+    for kind in kinds():
         if not _matters(kind, operation):
             continue
         # Only an answer to the send says that the work did not begin.
-        lies = kind.lies and operation is SEND
+        lies = operation is SEND and (kind.lies or _denies_task(kind, situation.errand))
         once = replace(situation, name=kind.name, once=(kind.behaviour,), lies=lies, deaf=kind.deaf)
         yield once
         if _repeats(kind.behaviour, operation):
@@ -244,7 +120,14 @@ def _placed(operation: Operation) -> Iterator[Fault]:
     yield from _network(situation)
 
 
-def _matters(kind: _Kind, operation: Operation) -> bool:
+def _denies_task(kind: Kind, errand: Errand) -> bool:
+    """Whether the peer says that it has no task to go on with, and went on with it."""
+    act = kind.behaviour
+    denies = isinstance(act, RpcError) and act.code == _NOT_FOUND and act.accepts
+    return denies and errand is Errand.ANSWER
+
+
+def _matters(kind: Kind, operation: Operation) -> bool:
     """Whether this differs from a kind that there is anyway: a look has no effect to begin."""
     accepts = getattr(kind.behaviour, "accepts", False)
     return operation in {SEND, CANCEL} or not accepts or isinstance(kind.behaviour, Hang | Endless)
@@ -259,40 +142,137 @@ def _repeats(behaviour: Behaviour, operation: Operation) -> bool:
     return operation is SEND and (unread or busy)
 
 
-_WORDS: Final = ("hello", "data", "history", "empty", "fail", "reject", "ask", "auth")
+def _network(situation: Fault) -> Iterator[Fault]:
+    """Say what the wire does of its own."""
+    operation = situation.operation
+    wire = Manners(operation.value, deaf=1.0)
+    yield replace(situation, name="deaf for 1 s while connecting", manners=wire, deaf=True)
+    wire = Manners(operation.value, deaf=20.0)
+    yield replace(situation, name="deaf for 20 s while connecting", manners=wire, deaf=True)
+    wire = Manners(operation.value, stuck=30.0)
+    too_much = Endless(MAX_REPLY_BYTES * 4)
+    yield replace(situation, name="stuck in closing", always=too_much, manners=wire)
 
 
-def _special() -> Iterator[Fault]:
-    for word in _WORDS:
-        yield Fault(f"nothing ({word})", SEND, prompt=word)
-        yield Fault(f"lost reply ({word})", SEND, once=(DropAfterAccepting(),), prompt=word)
-        yield Fault(f"one failing get ({word})", GET, once=(Respond(500),), prompt=word)
-    yield Fault("nothing, and the work never ends", GET, prompt="stuck")
-    yield Fault("the body of another task", GET, once=(OtherTask(),))
-    yield Fault("the body of another task, always", GET, always=OtherTask())
-    for name, behaviour in (
-        ("a lying cancel", LyingCancel()),
-        ("a refused cancel", RefusedCancel()),
-        ("an ignored cancel", IgnoredCancel()),
-        ("a lying cancel, 0.3 s late", Delay(0.3, LyingCancel())),
-        ("a refused cancel, 1.9 s late", Delay(1.9, RefusedCancel())),
-    ):
-        for prompt in ("stuck", "slow 0.5"):
-            yield Fault(f"{name} ({prompt})", CANCEL, (behaviour,), prompt=prompt)
-    for option, value in (
-        ("lists", False),
-        ("keeps_context_ids", False),
-        ("refuses_context_ids", True),
-        ("recognises_repeats", True),
-    ):
-        peer = Fault(f"a peer with {option}={value}", SEND, options=((option, value),))
+# -- what is none of these kinds -----------------------------------------------------------------
+
+_WORDS: Final = ("data", "history", "empty", "fail", "reject", "ask", "auth")
+_OPTIONS: Final = (
+    ("lists", False),
+    ("keeps_context_ids", False),
+    ("refuses_context_ids", True),
+    ("recognises_repeats", True),
+)
+_CANCELS: Final = (
+    ("a lying cancel", LyingCancel()),
+    ("a refused cancel", RefusedCancel()),
+    ("an ignored cancel", IgnoredCancel()),
+    ("a lying cancel, 0.3 s late", Delay(0.3, LyingCancel())),
+    ("a refused cancel, 1.9 s late", Delay(1.9, RefusedCancel())),
+)
+
+
+def _handed_over() -> Iterator[Fault]:
+    """Say what an agent does with a message, a new one or an answer."""
+    for errand in (Errand.HAND_OVER, Errand.ANSWER):
+        words = ("hello", *_WORDS) if errand is Errand.HAND_OVER else ("this", *_WORDS)
+        for word in words:
+            said = Fault(f"nothing ({word})", SEND, errand=errand, prompt=word)
+            yield said
+            yield replace(said, name=f"lost reply ({word})", once=(DropAfterAccepting(),))
+            name = f"one failing get ({word})"
+            yield replace(said, name=name, operation=GET, once=(Respond(500),))
+        yield Fault("nothing, and the work never ends", GET, errand=errand, prompt="stuck")
+    for option in _OPTIONS:
+        peer = Fault(f"a peer with {option[0]}={option[1]}", SEND, options=(option,))
         yield peer
-        lost = (DropAfterAccepting(),)
-        yield replace(peer, name=f"lost reply of {peer.name}", once=lost)
-        yield replace(peer, name=f"lost reply of {peer.name} (stuck)", once=lost, prompt="stuck")
+        lost = replace(peer, name=f"lost reply of {peer.name}", once=(DropAfterAccepting(),))
+        yield lost
+        yield replace(lost, name=f"{lost.name} (stuck)", prompt="stuck")
+
+
+def _answered() -> Iterator[Fault]:
+    """Say what answers alone can meet: a question that stays, and a task that has ended."""
+    for prompt in ("slow 0.5", "ask", "stuck", "this"):
+        stale = Fault(f"the old question ({prompt})", SEND, (_STALE,), None, Errand.ANSWER, prompt)
+        yield stale
+        name = f"{stale.name}, after a lost reply"
+        yield replace(stale, name=name, operation=GET, others=_LOST_REPLY)
+    for state in ("completed", "failed", "canceled", "working"):
+        ended = Fault(f"nothing ({state} before)", SEND, errand=Errand.ANSWER, meanwhile=state)
+        yield ended
+        for name, once in (
+            ("lost reply", DropAfterAccepting()),
+            ("lost on its way", DropWhileReading()),
+            ("an error", RpcError(-32603, "no")),
+            ("hangs", Hang(accepts=False)),
+        ):
+            yield replace(ended, name=f"{name} ({state} before)", once=(once,))
+
+
+def _stale(reply: dict[str, JsonValue]) -> JsonValue:
+    """Show the task as it was when it asked: that stands in its history now."""
+    result = reply.get("result")
+    if not isinstance(result, dict):
+        return reply
+    task = result.get("task", result)
+    if not isinstance(task, dict) or not isinstance(history := task.get("history"), list):
+        return reply
+    questions = [
+        one
+        for one in history
+        if isinstance(one, dict) and one.get("role") in {"ROLE_AGENT", "agent"}
+    ]
+    spoken = "TASK_STATE_" in str(task["status"])
+    state = "TASK_STATE_INPUT_REQUIRED" if spoken else "input-required"
+    task["status"] = {"state": state, "message": questions[0]}
+    task.pop("artifacts", None)
+    return reply
+
+
+_STALE: Final = Rewrite(_stale)
+
+
+def _taken_up() -> Iterator[Fault]:
+    """Say how the task may stand that is taken up, looked at or stopped."""
+    for errand in Errand:
+        if errand.sends:
+            continue
+        operation = LIST if errand.lost else GET
+        for word in _WORDS:
+            yield Fault(f"nothing ({word})", operation, errand=errand, prompt=word)
+            yield Fault(f"one failure ({word})", operation, (Respond(500),), None, errand, word)
+        for state in ("completed", "failed", "canceled"):
+            name = f"nothing ({state} before)"
+            yield Fault(name, operation, errand=errand, prompt="stuck", meanwhile=state)
+        for option in _OPTIONS if errand.lost else ():
+            name = f"a peer with {option[0]}={option[1]}"
+            yield Fault(name, operation, errand=errand, options=(option,))
+
+
+def _stopped() -> Iterator[Fault]:
+    """Say how a peer may treat a cancel."""
+    for errand in Errand:
+        if errand.looks:
+            continue
+        for name, behaviour in _CANCELS:
+            for prompt in ("stuck", "slow 0.5"):
+                yield Fault(f"{name} ({prompt})", CANCEL, (behaviour,), None, errand, prompt)
+
+
+def _wrong_task() -> Iterator[Fault]:
+    for errand in Errand:
+        others = _LOST_REPLY if errand is Errand.ANSWER else ()
+        task = Fault("the body of another task", GET, errand=errand, others=others)
+        yield replace(task, once=(OtherTask(),))
+        yield replace(task, name=f"{task.name}, always", always=OtherTask())
 
 
 FAULTS: Final[tuple[Fault, ...]] = (
-    *itertools.chain.from_iterable(map(_placed, OPERATIONS)),
-    *_special(),
+    *itertools.chain.from_iterable(map(_placed, _SITUATIONS)),
+    *_handed_over(),
+    *_answered(),
+    *_taken_up(),
+    *_stopped(),
+    *_wrong_task(),
 )

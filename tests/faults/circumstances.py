@@ -30,8 +30,10 @@ _CANCELLATIONS: Final = (asyncio.CancelledError, trio.Cancelled)
 
 
 def cause_time(record: Record) -> float:
-    """Return when the first cause falls, if the delegation lasts that long."""
+    """Return when the first cause falls, if the errand lasts that long; a stop is one itself."""
     case = record.case
+    if case.fault.errand.stops:
+        return record.began
     event = case.at if case.caller is not Caller.PATIENT else PATIENCE
     first = event if case.first is None else case.first
     return record.began + min(event, first, PATIENCE)
@@ -55,7 +57,9 @@ def ending_of(record: Record) -> Iterator[str]:
     if not fell:
         if ending.raised is not None or ending.outside is not None:
             yield f"raised {ending.raised!r} and {ending.outside!r} without a reason"
-        if ending.result is None or ending.result is not record.settled:
+        # A stop gives a receipt; the judge compares that with the outcome.
+        stops = case.fault.errand.stops
+        if ending.result is None or (ending.result is not record.settled and not stops):
             yield "the outcome is not the one that observers were told"
         return
     if not isinstance(ending.raised, _CANCELLATIONS):

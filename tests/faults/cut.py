@@ -33,8 +33,9 @@ from a2a_delegate.testing import (
     ScriptedPeer,
 )
 from tests.faults.callers import REASON, Caller, observed, request_for
-from tests.faults.catalogue import MAX_REPLY_BYTES, Fault
+from tests.faults.catalogue import Fault
 from tests.faults.judge import complaints
+from tests.faults.kinds import MAX_REPLY_BYTES
 from tests.faults.play import Case, Record
 from tests.faults.wire import Step, Trip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -29,11 +29,13 @@ from a2a_delegate import (
 )
 from a2a_delegate.errors import LostReplyError
 from a2a_delegate.outcome import InputRequired
-from a2a_delegate.testing import DropAfterAccepting, Operation, WorkState
+from a2a_delegate.testing import Delay, DropAfterAccepting, Hang, Operation, WorkState
 from tests.faults.callers import Caller
 from tests.faults.catalogue import FAULTS, Fault
+from tests.faults.errands import Errand
 from tests.faults.judge import complaints
 from tests.faults.play import Case, play
+from tests.faults.wire import Step, Trip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,6 +73,51 @@ def task_cancelled() -> Record:
     return play(Case(HONEST, ("1.0",), "asyncio", Caller.TASK, 0.5))
 
 
+def errand(kind: Errand, *, prompt: str = "stuck", **facts: Any) -> Record:
+    """Play an errand of a patient caller to whom nothing is done."""
+    operation = Operation.SEND if kind.sends else Operation.GET
+    fault = Fault("nothing", operation, errand=kind, prompt=prompt, **facts)
+    return play(Case(fault, ("1.0",), "asyncio"))
+
+
+def answered() -> Record:
+    return errand(Errand.ANSWER, prompt="this")
+
+
+def asked_again() -> Record:
+    return errand(Errand.ANSWER, prompt="ask")
+
+
+def unread() -> Record:
+    """Answer a question, and hear nothing; the deadline stops the task."""
+    return errand(Errand.ANSWER, others=((Operation.SEND, Hang(accepts=False)),))
+
+
+def resumed() -> Record:
+    return errand(Errand.RESUME, prompt="slow 0.5")
+
+
+def found() -> Record:
+    return errand(Errand.RESUME_LOST, prompt="slow 0.5")
+
+
+def looked() -> Record:
+    return errand(Errand.LOOK)
+
+
+def given_up() -> Record:
+    late = Fault("late", Operation.GET, (Delay(4.0),), errand=Errand.LOOK)
+    return play(Case(late, ("1.0",), "trio", Caller.TOKEN, 1.0))
+
+
+def stopped() -> Record:
+    return errand(Errand.STOP)
+
+
+def stopped_too_late() -> Record:
+    return errand(Errand.STOP, prompt="data")
+
+
 def outcome_of(record: Record) -> DelegateResult:
     assert record.settled is not None
     return record.settled
@@ -89,12 +136,32 @@ def change(record: Record, **facts: object) -> None:
     settle(record, changed)
 
 
+def give(receipt: object) -> Callable[[Record], None]:
+    """Let a stop have returned something else."""
+    return lambda record: setattr(record.ending, "result", receipt)
+
+
+def in_state(state: WorkState) -> Callable[[Record], None]:
+    """Let the task have been in another state in truth."""
+    return lambda record: setattr(record, "tasks", (replace(record.tasks[0], state=state),))
+
+
+def sent(record: Record) -> None:
+    """Let a message have gone out."""
+    record.trips.append(Trip("send", 0.0, [(0.0, Step.OVER)], left=True))
+
+
 def without(record: Record, kind: type) -> None:
     record.signals = [one for one in record.signals if not isinstance(one[1], kind)]
 
 
 @pytest.mark.parametrize(
-    "honest", [completed, cancelled, timed_out, unknown, unreachable, task_cancelled]
+    "honest",
+    [
+        *(completed, cancelled, timed_out, unknown, unreachable, task_cancelled),
+        *(answered, asked_again, unread, resumed, found, looked, given_up),
+        *(stopped, stopped_too_late),
+    ],
 )
 def test_an_honest_record_has_no_complaint(honest: Callable[[], Record]) -> None:
     assert complaints(honest()) == []
@@ -128,6 +195,15 @@ def _by(who: str) -> DelegateResult:
 
 NOT_NEEDED = CancelReceipt.NOT_NEEDED
 RAN, MAYBE, NEVER = Effect.RAN, Effect.MAY_HAVE_RUN, Effect.NOT_STARTED
+
+
+def asked_for(record: Record) -> str:
+    """Return the id of the question that was answered."""
+    assert record.handle is not None
+    assert record.handle.question_id is not None
+    return record.handle.question_id
+
+
 LIES: list[tuple[Callable[[], Record], Callable[[Record], object], str]] = [
     # of the effect
     (completed, said(effect=NEVER), "not-started, and it ran"),
@@ -180,13 +256,69 @@ LIES: list[tuple[Callable[[], Record], Callable[[Record], object], str]] = [
     ),
     # of the cancel
     (cancelled, lambda record: without(record, CancelSent), "was not told to stop it"),
+    (cancelled, in_state(WorkState.WORKING), "confirmed, and the task is working"),
+    # of an answer
+    (answered, lambda record: record.runs.clear(), "ran, and the peer knows nothing of it"),
+    (answered, lambda record: record.runs.clear(), "completed, and the task is None"),
+    (answered, lambda record: record.runs.clear(), "the handle names task"),
+    (answered, said(effect=NEVER), "not-started, and it ran"),
+    (answered, told(Unknown(delegate_id="", effect=MAYBE, cause=LOST_REPLY)), "nobody looked for"),
+    (answered, told(_unlike(NEVER, Rejected, REFUSED)), "refused by an answer that never came"),
+    (asked_again, in_state(WorkState.WORKING), "input-required, and the task is working"),
     (
-        cancelled,
-        lambda record: setattr(
-            record, "tasks", (replace(record.tasks[0], state=WorkState.WORKING),)
-        ),
-        "confirmed, and the task is working",
+        asked_again,
+        lambda record: change(record, question=replace(QUESTION, message_id=asked_for(record))),
+        "the question is the one that was answered",
     ),
+    (unread, lambda record: without(record, CancelSent), "was not told to stop it"),
+    (
+        unread,
+        told(Cancelled(delegate_id="", effect=MAYBE, by="caller", receipt=NOT_NEEDED)),
+        "nothing was wrong with the cancel",
+    ),
+    # of what is taken up
+    (resumed, sent, "messages were sent, and there was none to send"),
+    (resumed, said(handle=None), "the handle is None"),
+    (resumed, said(effect=NEVER), "not-started, and it ran"),
+    (resumed, told(_unlike(MAYBE, Failed, DOWN)), "unreachable, and a body left"),
+    (resumed, told(_unlike(MAYBE, Failed, REFUSED)), "HTTP 418 that never came"),
+    (resumed, in_state(WorkState.WORKING), "completed, and the task is"),
+    (resumed, lambda record: setattr(record.ending, "at", 99.0), "was the bound"),
+    (
+        found,
+        lambda record: settle(record, Unknown(delegate_id="", effect=MAYBE, cause=LOST_REPLY)),
+        "was there to be found",
+    ),
+    # of a look
+    (looked, in_state(WorkState.INPUT_REQUIRED), "running, and the task is input-required"),
+    (
+        looked,
+        lambda record: setattr(record, "tasks", (replace(record.tasks[0], ended=-1.0),)),
+        "running, and the task is",
+    ),
+    (looked, said(last_state=""), "an outcome that cannot be"),
+    (
+        looked,
+        told(Unknown(delegate_id="", effect=RAN, cause=LOST_REPLY)),
+        "one look showed nothing",
+    ),
+    (looked, lambda record: record.trips.append(record.trips[0]), "2 requests of get for one look"),
+    (
+        looked,
+        lambda record: setattr(record, "tasks", (replace(record.tasks[0], cancel_requests=1),)),
+        "a look stopped something",
+    ),
+    (looked, lambda record: record.signals.insert(1, (0.0, CancelSent("t"))), "a look stopped"),
+    (given_up, said(receipt=CancelReceipt.REQUESTED), "and a look stops nothing"),
+    # of a stop
+    (stopped, give(CancelReceipt.REFUSED), "the receipt is refused, and observers were told"),
+    (stopped, give(CancelReceipt.NOT_NEEDED), "the receipt is not-needed, and the task is canc"),
+    (stopped, give("confirmed, I think"), "a stop returned 'confirmed, I think'"),
+    (stopped, give(None), "not the one that observers"),
+    (stopped, in_state(WorkState.WORKING), "the receipt is confirmed, and the task is working"),
+    (stopped, said(reason="another"), "the reason is 'another'"),
+    (stopped, lambda record: setattr(record.ending, "at", 4.6), "was the bound"),
+    (stopped_too_late, in_state(WorkState.WORKING), "the receipt is not-needed, and the task is"),
     # of what was sent
     (completed, lambda record: record.runs.update({"m": 2}), "it ran more than once"),
     (
