@@ -23,6 +23,7 @@ from a2a_delegate.lifecycle.operations import (
     Unreadable,
 )
 from a2a_delegate.lifecycle.plan import Mission
+from a2a_delegate.lifecycle.questions import awaits_caller
 from a2a_delegate.lifecycle.search import is_ours
 from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.model.message import Role
@@ -107,6 +108,7 @@ class Evidence:
     fault_is_late: bool = False
     get_error: DelegateError | None = None
     list_error: DelegateError | None = None
+    """Why the last list could not be had."""
     refused_gets: int = 0
     gone: DelegateError | None = None
     """Why the task cannot be asked for any more."""
@@ -159,14 +161,16 @@ class Evidence:
         """What a later process needs; None exactly when no byte of a body left."""
         if not self.ever_left or self.plan.in_process:
             return None
-        task = self.task
-        asks = task is not None and task.status.state.is_interrupted
-        return replace(
-            self.route.intent,
+        task, intent = self.task, self.route.intent
+        known = replace(
+            intent,
             task_id=self.task_id,
-            context_id=(task.context_id if task else None) or self.route.intent.context_id,
-            question_id=task.question_id if task is not None and asks else None,
+            context_id=(task.context_id if task else None) or intent.context_id,
+            question_id=None,
         )
+        if task is None or not awaits_caller(self, task):
+            return known
+        return replace(known, question_id=task.question_id, answers=None)
 
     @property
     def unbegun(self) -> bool:
@@ -222,6 +226,8 @@ class Evidence:
             yield from self._learn_snapshot(ended.name, ended.reply.task)
         elif isinstance(ended.reply, MessageReply):
             self.answer = ended.reply.message
+        else:
+            self.list_error = None  # a page of tasks came
 
     def failure_of(self, ended: Ended) -> DelegateError | None:
         """Return why an end is no answer; another task's body and the wrong kind are none."""

@@ -152,11 +152,10 @@ def without_answer(seen: Evidence) -> DelegateResult:
 def _never_answered(seen: Evidence) -> DelegateResult:
     if seen.error is not None:
         return unknown(seen, seen.error)
-    if seen.list_error is not None:
-        # Of what was sent by another process, why it cannot be found is all that is known.
-        return unknown(seen, seen.list_error)
     if seen.plan.mission is Mission.HAND_OVER or seen.cause is not None:
         return unknown(seen, LostReplyError(method="send", phase="deadline"))
+    if seen.list_error is not None:
+        return unknown(seen, seen.list_error)
     found = "no task that carries the message was found"
     nowhere = found if seen.route.looks_up else "the peer cannot be asked for tasks by list"
     return unknown(seen, LostReplyError(method="send", phase="resume", reason=nowhere))

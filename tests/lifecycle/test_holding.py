@@ -67,6 +67,16 @@ def test_a_send_that_has_left_is_held_for_the_grace_and_then_let_go() -> None:
     assert story.result.effect is Effect.MAY_HAVE_RUN
 
 
+@pytest.mark.spec("REC-1", "OUT-11")
+def test_a_send_that_never_ends_is_the_reason_also_where_no_list_is() -> None:
+    story = Story(deadline=1.0).sends().time_comes().time_comes().time_comes()
+    assert story.asks == ["list"]
+    result = story.ends("no list").result
+    assert isinstance(result, Unknown)
+    assert isinstance(result.cause, LostReplyError)
+    assert (result.cause.method, result.cause.phase) == ("send", "deadline")
+
+
 @pytest.mark.spec("REC-1", "IDEM-3")
 def test_an_id_ends_the_hold_and_the_task_is_cancelled() -> None:
     for when in (0, 1):

@@ -154,6 +154,14 @@ def test_a_list_that_is_refused_is_the_reason() -> None:
     assert isinstance(result.cause, A2ARequestError)
 
 
+@pytest.mark.spec("HAND-4")
+def test_a_list_that_failed_before_another_came_is_no_reason() -> None:
+    story = lost().starts().ends("lost").time_comes().ends("page, none").time_comes()
+    result = story.ends("page, none").result
+    assert isinstance(result, Unknown)
+    assert "no task that carries the message" in str(result.cause)
+
+
 def test_a_rejection_that_is_met_later_is_no_proof_that_nothing_began() -> None:
     result = taken_up().starts().ends("rejected").result
     assert isinstance(result, Rejected)
