@@ -100,7 +100,8 @@ class DelegationHandle:
     """All that another process needs to ask for this delegation again. No secret, no credential.
 
     `body_digest` is the SHA-256 of the canonical message without its ids; `sent_at` our clock in
-    UTC, just before the first byte; `question_id` the message id of the question that is open.
+    UTC, just before the first byte; `question_id` tells the question that is open, `answers` the
+    one that the message answers, as long as no other is open (empty where nothing tells it).
     """
 
     delegate_id: str
@@ -113,6 +114,7 @@ class DelegationHandle:
     context_id: str | None = None
     task_id: str | None = None
     question_id: str | None = None
+    answers: str | None = None
     tenant: str | None = None
     principal: str | None = None
 
@@ -363,7 +365,7 @@ DelegateResult: TypeAlias = (
 """Every way in which a delegation ends: one closed union, to be matched on."""
 
 
-_WORDS_OF_THE_PEER = frozenset({"context_id", "task_id", "question_id"})
+_WORDS_OF_THE_PEER = frozenset({"context_id", "task_id", "question_id", "answers"})
 """Ids that may hold anything that JSON can carry, also halves of surrogate pairs."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -43,6 +44,7 @@ from a2a_delegate.testing import (
     Operation,
     RefusedCancel,
     Respond,
+    Rewrite,
     RpcError,
     ScriptedPeer,
     WorkState,
@@ -458,6 +460,62 @@ async def test_an_answer_to_a_task_that_has_ended_is_refused(versions: tuple[str
         late = await delegate.dispatch(DelegateRequest("that", continues=asked.handle))
     assert isinstance(late, Rejected)
     assert late.effect is Effect.NOT_STARTED
+
+
+@pytest.mark.spec("HAND-14")
+@VERSIONS
+async def test_a_crash_after_an_answer_does_not_bring_the_old_question_back(
+    versions: tuple[str, ...],
+) -> None:
+    peer = ScriptedPeer(versions)
+    peer.always(Operation.GET, Rewrite(_forgetful))
+    peer.script(Operation.SEND, Rewrite(_forgetful), Rewrite(_forgetful))
+    async with delegate_to(peer) as delegate:
+        asked = await delegate.dispatch("ask")
+        assert isinstance(asked, InputRequired)
+        assert asked.handle is not None
+        assert asked.handle.answers is None
+        again = await delegate.resume(asked.handle, wait=False)
+        assert isinstance(again, InputRequired), "nobody has answered it"
+        request = DelegateRequest("this", continues=asked.handle)
+        async with open_delegation(delegate, request) as delegation:
+            while delegation.handle is None or delegation.handle.task_id is None:
+                await anext(delegation)
+            kept = DelegationHandle.from_json(delegation.handle.to_json())
+            peer.always(Operation.CANCEL, DropBeforeReading())
+        assert kept.answers == asked.handle.question_id
+        looked = await delegate.resume(kept, wait=False)
+    assert isinstance(looked, Running)
+    assert looked.handle is not None
+    assert looked.handle.answers == kept.answers
+
+
+def _forgetful(reply: dict[str, Any]) -> dict[str, Any]:
+    """Show a task that still asks, and none of its history."""
+    task = reply["result"].get("task", reply["result"])
+    word = "TASK_STATE_INPUT_REQUIRED" if "kind" not in task else "input-required"
+    said = {"messageId": "q-1", "role": "ROLE_AGENT", "parts": [{"text": "Which?"}]}
+    if "kind" in task:
+        said = {"kind": "message", "messageId": "q-1", "role": "agent", "parts": []}
+    task["status"] = {"state": word, "message": said}
+    task.pop("history", None)
+    task.pop("artifacts", None)
+    return reply
+
+
+@pytest.mark.spec("HAND-4")
+async def test_a_handle_may_say_any_time() -> None:
+    peer = ScriptedPeer()
+    async with delegate_to(peer) as delegate:
+        handle = (await delegate.dispatch("work")).handle
+        assert handle is not None
+        for moment in ("0001-01-01T00:00:00+00:00", "9999-12-31T23:59:59+00:00"):
+            odd = replace(
+                handle, sent_at=datetime.fromisoformat(moment), task_id=None, context_id=None
+            )
+            kept = DelegationHandle.from_json(odd.to_json())
+            assert isinstance(await delegate.resume(kept, wait=False), Unknown | Completed)
+            assert await delegate.cancel(kept) in set(CancelReceipt)
 
 
 @pytest.mark.spec("HAND-11")

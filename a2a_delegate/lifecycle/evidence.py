@@ -41,7 +41,7 @@ from a2a_delegate.signals import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from a2a_delegate.lifecycle.observations import Ended
     from a2a_delegate.lifecycle.plan import Plan, Route
@@ -124,20 +124,6 @@ class Evidence:
     moved_on: bool = False
     """The task was seen in a state in which it does not wait for its caller."""
 
-    @classmethod
-    def of(cls, plan: Plan) -> Evidence:
-        """Return what is known before anything is done: what was handed over before has left."""
-        before = plan.mission is not Mission.HAND_OVER
-        return cls(
-            plan,
-            plan.route,
-            ever_left=before,
-            unproven=before,
-            task_id=plan.route.intent.task_id if before else None,
-            # What nobody saw here may have been, and a task that asked has begun.
-            began=before or plan.route.answers is not None,
-        )
-
     @property
     def target(self) -> str:
         """The task to ask for and to stop: ours, else the one that our message answers."""
@@ -168,9 +154,14 @@ class Evidence:
             context_id=(task.context_id if task else None) or intent.context_id,
             question_id=None,
         )
-        if task is None or not awaits_caller(self, task):
+        if task is None or not self.awaits_caller(task):
             return known
         return replace(known, question_id=task.question_id, answers=None)
+
+    def awaits_caller(self, task: Task) -> bool:
+        """Whether a snapshot of the task asks for a new answer of its caller."""
+        waits = self.plan.waits_for_auth
+        return awaits_caller(task, self.route, moved_on=self.moved_on, waits_for_auth=waits)
 
     @property
     def unbegun(self) -> bool:
@@ -188,11 +179,6 @@ class Evidence:
     def canceled_by_us(self, task: Task) -> bool:
         """Whether a task ended by our own cancel: then its end is the receipt, and no answer."""
         return self.cancel_sent and task.status.state is TaskState.CANCELED
-
-    @property
-    def in_order(self) -> tuple[Attempt, ...]:
-        """The attempts that are kept, as they were made; requests side by side end as they like."""
-        return tuple(sorted(self.attempts, key=lambda one: one.number))
 
     # -- learning ------------------------------------------------------------------------------
 
@@ -315,6 +301,25 @@ class Evidence:
                 at for at, one in enumerate(self.attempts) if one.operation == OperationName.GET
             ]
             del self.attempts[gets[len(gets) // 2]]
+
+
+def first_evidence(plan: Plan) -> Evidence:
+    """Return what is known before anything is done: what was handed over before has left."""
+    before = plan.mission is not Mission.HAND_OVER
+    return Evidence(
+        plan,
+        plan.route,
+        ever_left=before,
+        unproven=before,
+        task_id=plan.route.intent.task_id if before else None,
+        # What nobody saw here may have been, and a task that asked has begun.
+        began=before or plan.route.answers is not None,
+    )
+
+
+def in_order(attempts: Iterable[Attempt]) -> tuple[Attempt, ...]:
+    """Return attempts as they were made; requests side by side end as they like."""
+    return tuple(sorted(attempts, key=lambda one: one.number))
 
 
 def asked_pause(error: DelegateError | None) -> float:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal, assert_never
 
 from a2a_delegate.errors import UsageError
 from a2a_delegate.lifecycle.desk import Desk
-from a2a_delegate.lifecycle.evidence import Cause, Evidence
+from a2a_delegate.lifecycle.evidence import Cause, first_evidence, in_order
 from a2a_delegate.lifecycle.observations import (
     BodyLeft,
     CancelRequested,
@@ -33,7 +33,6 @@ from a2a_delegate.lifecycle.operations import (
     TaskPage,
     TaskReply,
 )
-from a2a_delegate.lifecycle.questions import awaits_caller
 from a2a_delegate.lifecycle.search import PAGES, is_ours
 from a2a_delegate.lifecycle.table import TABLE, Cells, Event, Phase
 from a2a_delegate.outcome import CancelReceipt
@@ -101,7 +100,7 @@ class Lifecycle:
         self._begun = False
         self._returned = False
         self._table = table
-        self._desk = Desk(Evidence.of(plan), plan.timing, chance)
+        self._desk = Desk(first_evidence(plan), plan.timing, chance)
 
     @property
     def phase(self) -> Phase:
@@ -119,10 +118,10 @@ class Lifecycle:
 
         An outcome of its own making, from work in this process, stands as it is.
         """
-        made = (*self._desk.seen.in_order, *stuck)
+        made = in_order((*self._desk.seen.attempts, *stuck))
         if self._returned or made == result.attempts:
             return result
-        return replace(result, attempts=tuple(sorted(made, key=lambda one: one.number)))
+        return replace(result, attempts=made)
 
     def commands(self) -> list[Command]:
         """Take what is to be done, in order; each command is given once."""
@@ -293,7 +292,7 @@ class Lifecycle:
             return Event.NO_LIST if state.is_terminal else Event.SEARCHED
         if state.is_terminal:
             return Event.ENDED
-        return Event.PAUSED if awaits_caller(self._desk.seen, task) else Event.WORKING
+        return Event.PAUSED if self._desk.seen.awaits_caller(task) else Event.WORKING
 
     def _page_event(self, page: TaskPage) -> Event:
         search, ours = self._desk.search, self._desk.seen.ours

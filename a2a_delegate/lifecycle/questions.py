@@ -11,24 +11,24 @@ from a2a_delegate.model.message import Role
 from a2a_delegate.model.task import TaskState
 
 if TYPE_CHECKING:
-    from a2a_delegate.lifecycle.evidence import Evidence
+    from a2a_delegate.lifecycle.plan import Route
     from a2a_delegate.model.task import Task
 
 
-def awaits_caller(seen: Evidence, task: Task) -> bool:
+def awaits_caller(task: Task, route: Route, *, moved_on: bool, waits_for_auth: bool) -> bool:
     """Whether the task waits for its caller, and for another answer than one that was given.
 
-    A question counts if it is another one, or once the task was seen to go on.
+    A question counts if it is another one, or once the task was seen to go on (`moved_on`).
     """
-    state, answers = task.status.state, seen.route.answers
+    state, answers = task.status.state, route.answers
     if not state.is_interrupted:
         return False
-    if state is TaskState.AUTH_REQUIRED and seen.plan.waits_for_auth:
+    if state is TaskState.AUTH_REQUIRED and waits_for_auth:
         return False
-    if seen.moved_on:
+    if moved_on:
         return True
     same = answers is not None and task.question_id == answers.question_id
-    return not same and not _asked_before(task, seen.ours.message_id)
+    return not same and not _asked_before(task, route.send.message.message_id)
 
 
 def _asked_before(task: Task, ours: str) -> bool:

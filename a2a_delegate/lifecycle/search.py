@@ -23,7 +23,11 @@ def query(route: Route, ours: Message, page_token: str = "") -> ListTasks:
     """Ask by our own context id where it went with the message, else by the time of the send."""
     if route.by_context and ours.context_id is not None:
         return ListTasks(context_id=ours.context_id, page_token=page_token)
-    return ListTasks(since=route.intent.sent_at - _SKEW, page_token=page_token)
+    sent_at = route.intent.sent_at
+    try:
+        return ListTasks(since=sent_at - _SKEW, page_token=page_token)
+    except OverflowError:  # a handle may say any time, also the first of all
+        return ListTasks(since=sent_at, page_token=page_token)
 
 
 def is_ours(task: Task, ours: Message) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from a2a_delegate.errors import LostReplyError, PeerUnreachableError, TaskFailedError
 from a2a_delegate.lifecycle import answer
+from a2a_delegate.lifecycle.evidence import in_order
 from a2a_delegate.lifecycle.plan import Mission
 from a2a_delegate.model.message import Message, Role
 from a2a_delegate.model.part import data_of
@@ -50,7 +51,7 @@ def _common(seen: Evidence, *, late: bool = False) -> _Common:
         "delegate_id": seen.plan.delegate_id,
         "effect": seen.effect,
         "handle": seen.handle,
-        "attempts": seen.in_order,
+        "attempts": in_order(seen.attempts),
         "artifacts": seen.artifacts,
         "message": seen.answer or (words[0] if words else None),
         "late": late,

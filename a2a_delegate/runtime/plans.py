@@ -71,6 +71,7 @@ class Planner:
             SendMessage(sent),
             looks_up=peer.can_look_up,
             by_context=keeps_contexts and handle.context_id is not None,
+            answers=_question(handle.task_id, handle.answers),
         )
         return self._plan(route, Mission.TAKE_UP if wait else Mission.LOOK, deadline)
 
@@ -120,20 +121,23 @@ class Planner:
             body_digest=digest_of(message),
             sent_at=self._clock.utc(),
             context_id=message.context_id,
+            answers=None if question is None else question.question_id or "",
             tenant=interface.tenant,
             principal=asked.principal,
         )
-        answers = None
-        if question is not None and question.task_id is not None:
-            answers = Question(question.task_id, question.question_id)
         return Route(
             intent,
             SendMessage(message, asked.accepted_output_modes),
             looks_up=looks_up,
             by_context=lists and keeps_contexts and message.context_id is not None,
             own_context=own_context,
-            answers=answers,
+            answers=_question(message.task_id, intent.answers),
         )
+
+
+def _question(task_id: str | None, answers: str | None) -> Question | None:
+    """Return the question that a message answers; what nothing tells has an empty id."""
+    return None if task_id is None or answers is None else Question(task_id, answers or None)
 
 
 def interface_of(handle: DelegationHandle) -> AgentInterface:
