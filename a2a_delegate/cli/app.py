@@ -19,6 +19,8 @@ from a2a_delegate.cli.commands import (
     show_card,
 )
 from a2a_delegate.cli.wrong_usage import Commands
+from a2a_delegate.runtime.card_lookup import CARD_TIMEOUT
+from a2a_delegate.runtime.config import A2ADelegateConfig
 
 app = typer.Typer(
     name="a2a-delegate",
@@ -38,6 +40,9 @@ app = typer.Typer(
 # Left-over words are told of by `_refuse_left_over`, which does not show them: after a header that
 # was not quoted they may be its value.
 _SETTINGS = {"allow_extra_args": True}
+
+_DEFAULTS = A2ADelegateConfig()
+_TIMEOUT, _POLL_INTERVAL = _DEFAULTS.timeout or 0.0, _DEFAULTS.poll_interval
 
 Url = Annotated[str, typer.Argument(metavar="URL", show_default=False, help=help_texts.URL)]
 Json = Annotated[bool, typer.Option("--json", help=help_texts.JSON)]
@@ -96,7 +101,7 @@ def card(
     header: Header = [],  # noqa: B006 - typer copies it
     timeout: Annotated[
         float, typer.Option(metavar="SECONDS", help=help_texts.CARD_TIMEOUT)
-    ] = help_texts.CARD_SECONDS,
+    ] = CARD_TIMEOUT,
     allow_origin: AllowOrigin = [],  # noqa: B006 - typer copies it
 ) -> None:
     """Show an agent's card, and which of its interfaces would be used."""
@@ -136,8 +141,8 @@ def send(
     json: Json = False,
     explain: Explain = False,
     header: Header = [],  # noqa: B006 - typer copies it
-    timeout: Timeout = help_texts.SEND_SECONDS,
-    poll_interval: PollInterval = help_texts.POLL_SECONDS,
+    timeout: Timeout = _TIMEOUT,
+    poll_interval: PollInterval = _POLL_INTERVAL,
     auth_required: AuthRequired = "return",
     allow_origin: AllowOrigin = [],  # noqa: B006 - typer copies it
     allow_downgrade: Annotated[
@@ -178,8 +183,8 @@ def resume(
     json: Json = False,
     explain: Explain = False,
     header: Header = [],  # noqa: B006 - typer copies it
-    timeout: Timeout = help_texts.SEND_SECONDS,
-    poll_interval: PollInterval = help_texts.POLL_SECONDS,
+    timeout: Timeout = _TIMEOUT,
+    poll_interval: PollInterval = _POLL_INTERVAL,
     auth_required: AuthRequired = "return",
     allow_origin: AllowOrigin = [],  # noqa: B006 - typer copies it
 ) -> None:

@@ -22,7 +22,7 @@ from a2a_delegate.cli.interruption import interruptible
 from a2a_delegate.cli.next_step import Way
 from a2a_delegate.cli.outcome_json import hidden, outcome_object, spell
 from a2a_delegate.cli.progress import Telling
-from a2a_delegate.cli.report import report, report_lost, report_receipt, report_refusal
+from a2a_delegate.cli.report import report, report_receipt, report_refusal, written
 from a2a_delegate.cli.terminal import Screen, write_answer
 from a2a_delegate.delegate import DelegateRequest, check_seconds
 from a2a_delegate.errors import UnsafeEndpointError, UsageError
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     Attended = Callable[[CancelToken, Observer], Awaitable["T"]]
 
 T = TypeVar("T")
+
+_LOOKING, _SENDING, _ASKING = "looking for the agent's card", "sending", "asking the agent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +85,8 @@ def show_card(call: Call) -> ExitStatus:
     screen = Screen()
     try:
         errand = _errand(call, screen)
-        found = _attended(lambda token, _: look(errand, token), _telling(screen), screen)
+        telling = _telling(screen, opening=_LOOKING, errand=_LOOKING)
+        found = _attended(lambda token, _: look(errand, token), telling, screen)
         if isinstance(found, Refused):
             looked = Looked(call.url, error=found.error)
         else:
@@ -104,7 +107,7 @@ def _shown(looked: Looked, call: Call, screen: Screen) -> ExitStatus:
         if looked.error is not None:
             report_refusal(looked.error, screen)
     status = ExitStatus.COMPLETED if looked.error is None else status_of_refusal(looked.error)
-    return _written(status, lost, screen)
+    return written(status, lost, screen)
 
 
 def send_request(call: Call, work: Work, following: Following) -> ExitStatus:
@@ -115,14 +118,12 @@ def send_request(call: Call, work: Work, following: Following) -> ExitStatus:
         errand = _errand(call, screen)
         config = _config(call, following, allow_downgrade=work.allow_downgrade)
         request = _request(work)
-        telling = _telling(screen)
-        if request.continues is not None:
-            telling = _telling(screen, opening="sending")
+        opening = _LOOKING if request.continues is None else _SENDING
         outcome = _attended(
             lambda token, observer: delegate(
                 errand, request, token, config=config, observer=observer
             ),
-            telling,
+            _telling(screen, opening=opening, errand=_SENDING),
             screen,
             stopping=_cancelling(config),
             way=_way(call),
@@ -145,7 +146,7 @@ def resume_handle(call: Call, word: str, following: Following, *, wait: bool) ->
             lambda token, observer: take_up(
                 errand, taken_up, token, config=config, observer=observer, wait=wait
             ),
-            _telling(screen, opening="asking the agent", errand="asking the agent"),
+            _telling(screen, opening=_ASKING, errand=_ASKING),
             screen,
             stopping=_cancelling(config) if wait else "looking no further; the task is left alone",
             way=_way(call),
@@ -168,7 +169,7 @@ def cancel_handle(call: Call, word: str) -> ExitStatus:
             lambda token, observer: call_off(
                 errand, stopped, token, config=config, observer=observer
             ),
-            _telling(screen, opening="asking the agent", errand="asking the agent"),
+            _telling(screen, opening=_ASKING, errand=_ASKING),
             screen,
             stopping=f"already {_cancelling(config)}",
             way=_way(call),
@@ -247,9 +248,7 @@ def _request(work: Work) -> DelegateRequest:
     )
 
 
-def _telling(
-    screen: Screen, *, opening: str = "looking for the agent's card", errand: str = "sending"
-) -> Telling:
+def _telling(screen: Screen, *, opening: str, errand: str) -> Telling:
     return Telling(clock=time.monotonic, say=screen.say, opening=opening, errand=errand)
 
 
@@ -298,7 +297,7 @@ def _finished(outcome: DelegateResult | Refused, call: Call, screen: Screen) -> 
         report_refusal(outcome.error, screen)
     else:
         lost = report(outcome, screen, _way(call), explain=call.explain)
-    return _written(status, lost, screen)
+    return written(status, lost, screen)
 
 
 def _receipted(outcome: DelegateResult, call: Call, screen: Screen) -> ExitStatus:
@@ -309,12 +308,4 @@ def _receipted(outcome: DelegateResult, call: Call, screen: Screen) -> ExitStatu
         lost = write_answer(spell(told))
     else:
         lost = report_receipt(receipt, outcome, screen, _way(call), explain=call.explain)
-    return _written(status_of_receipt(receipt), lost, screen)
-
-
-def _written(status: ExitStatus, lost: OSError | None, screen: Screen) -> ExitStatus:
-    """Return the status that is left when the answer could not be written: never a success."""
-    if lost is None:
-        return status
-    report_lost(lost, screen)
-    return ExitStatus.FAILED if status is ExitStatus.COMPLETED else status
+    return written(status_of_receipt(receipt), lost, screen)

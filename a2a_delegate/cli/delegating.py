@@ -15,7 +15,7 @@ from a2a_delegate.model.card import AgentCard, ProtocolVersion
 from a2a_delegate.outcome import Cancelled, CancelReceipt, Effect, Failed, Unknown
 from a2a_delegate.peer.own_client import own_client
 from a2a_delegate.peer.places import places_of
-from a2a_delegate.runtime.card_lookup import fetch_agent_card
+from a2a_delegate.runtime.card_lookup import CARD_TIMEOUT, fetch_agent_card
 from a2a_delegate.runtime.plans import interface_of
 from a2a_delegate.wire.dialect import DIALECTS
 from a2a_delegate.wire.gate import SPOKEN_BINDINGS
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from a2a_delegate.delegate import DelegateRequest, Observer
     from a2a_delegate.outcome import DelegateResult, DelegationHandle
     from a2a_delegate.runtime.config import A2ADelegateConfig
-
-CARD_SECONDS = 30.0
-"""How long the search for a card may take, where the whole may take longer."""
 
 _LEAST = 0.001
 """Seconds that are always left for a delegation, so that its deadline is one."""
@@ -104,9 +101,8 @@ async def delegate(
 ) -> DelegateResult | Refused:
     """Find the agent and delegate the request to it, all within the one timeout."""
     try:
-        places_of(
-            errand.url
-        )  # an answer needs no card, and is bound to what was typed all the same
+        # An answer needs no card, and is bound to what was typed all the same.
+        places_of(errand.url)
         async with _agent(errand, token, handle=request.continues, config=config) as agent:
             return await agent.dispatch(request, cancel=token, observer=observer)
     except DelegateError as error:
@@ -184,7 +180,7 @@ async def _agent(
             card = await fetch_agent_card(
                 errand.url,
                 client=client,
-                timeout=CARD_SECONDS if left is None else min(CARD_SECONDS, left),
+                timeout=CARD_TIMEOUT if left is None else min(CARD_TIMEOUT, left),
                 cancel=token,
                 headers=errand.headers,
             )

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-CARD_SECONDS = 30.0
-SEND_SECONDS = 600.0
-POLL_SECONDS = 1.0
-
 # A paragraph that begins with this mark is not wrapped.
 _AS_IS = "\b\n"
 

@@ -18,7 +18,7 @@ from a2a_delegate.cli.peer_view import (
     truth_object,
     truth_text,
 )
-from a2a_delegate.cli.report import report_lost, report_refusal
+from a2a_delegate.cli.report import report_refusal, written
 from a2a_delegate.cli.terminal import Screen, write_answer
 from a2a_delegate.errors import UsageError
 from a2a_delegate.testing.scenario import Scenario, read_scenario
@@ -49,7 +49,7 @@ class Post:
 def list_behaviours(*, json: bool) -> ExitStatus:
     """Print every behaviour that a scenario can name."""
     lost = write_answer(spell(behaviours_object()) if json else behaviours_text())
-    return _written(lost, Screen())
+    return written(ExitStatus.COMPLETED, lost, Screen())
 
 
 def serve_peer(post: Post) -> ExitStatus:
@@ -65,7 +65,7 @@ def serve_peer(post: Post) -> ExitStatus:
         return _refused(lost, post, screen)
     told = spell(truth_object(peer)) if post.json else truth_text(peer)
     screen.say(told)
-    return _written(lost, screen)
+    return written(ExitStatus.COMPLETED, lost, screen)
 
 
 def address_object(
@@ -125,10 +125,3 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-def _written(lost: OSError | None, screen: Screen) -> ExitStatus:
-    if lost is None:
-        return ExitStatus.COMPLETED
-    report_lost(lost, screen)
-    return ExitStatus.FAILED

@@ -43,8 +43,8 @@ class Telling:
         *,
         clock: Callable[[], float],
         say: Callable[[str], None],
-        opening: str = "looking for the agent's card",
-        errand: str = "sending",
+        opening: str,
+        errand: str,
     ) -> None:
         self.handle: DelegationHandle | None = None
         self._clock = clock

@@ -6,6 +6,7 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from a2a_delegate.cli.exit_status import ExitStatus
 from a2a_delegate.cli.terminal import write_answer
 from a2a_delegate.errors import UsageError
 from a2a_delegate.model.part import DataPart, FilePart, TextPart
@@ -70,9 +71,12 @@ def report_refusal(error: DelegateError, screen: Screen) -> None:
     screen.say(f"{what}: {in_options(str(error))}", style=_BAD)
 
 
-def report_lost(problem: OSError, screen: Screen) -> None:
-    """Tell what kept the answer from being written."""
-    screen.say(f"the answer could not be written: {problem.strerror or problem}", style=_BAD)
+def written(status: ExitStatus, lost: OSError | None, screen: Screen) -> ExitStatus:
+    """Return the exit status, and tell what kept the answer from being written: no success then."""
+    if lost is None:
+        return status
+    screen.say(f"the answer could not be written: {lost.strerror or lost}", style=_BAD)
+    return ExitStatus.FAILED if status is ExitStatus.COMPLETED else status
 
 
 def in_options(sentence: str) -> str:

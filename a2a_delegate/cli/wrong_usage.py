@@ -10,8 +10,9 @@ from typer.core import TyperGroup
 
 from a2a_delegate.cli.card_view import Looked, card_object
 from a2a_delegate.cli.delegating import Refused
+from a2a_delegate.cli.exit_status import ExitStatus
 from a2a_delegate.cli.outcome_json import outcome_object, spell
-from a2a_delegate.cli.report import report_lost
+from a2a_delegate.cli.report import written
 from a2a_delegate.cli.terminal import Screen, write_answer
 from a2a_delegate.errors import UsageError
 
@@ -38,9 +39,7 @@ class Commands(TyperGroup):
             status = super().main(args, **{**options, "standalone_mode": False})
         except _WRONG_USAGE as wrong:
             lost = write_answer(spell(_refusal(wrong, words)))
-            if lost is not None:
-                report_lost(lost, Screen())
-            status = wrong.exit_code
+            status = written(ExitStatus(wrong.exit_code), lost, Screen())
         sys.exit(status)
 
 

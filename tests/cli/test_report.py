@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -42,6 +43,9 @@ from a2a_delegate.signals import (
     TransportStuck,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 WHEN = datetime(2026, 1, 2, tzinfo=UTC)
 HANDLE = DelegationHandle("d", "https://a.example", "1.0", "JSONRPC", "m", "0" * 64, WHEN)
 
@@ -52,6 +56,14 @@ def told(result: DelegateResult, capsys: pytest.CaptureFixture[str]) -> tuple[st
     assert report(result, Screen(), way, explain=False) is None
     out, err = capsys.readouterr()
     return out, err
+
+
+def telling_of(clock: Callable[[], float], said: list[str] | None = None) -> Telling:
+    """Begin to tell how a send goes; `said` takes the lines that stay."""
+    kept: list[str] = [] if said is None else said
+    return Telling(
+        clock=clock, say=kept.append, opening="looking for the agent's card", errand="sending"
+    )
 
 
 @pytest.mark.spec("CLI-4")
@@ -155,7 +167,7 @@ def test_advice_is_in_the_words_of_the_command_line() -> None:
 )
 def test_the_line_of_progress_says_what_is_known(signals: list[Signal], line: str) -> None:
     times = iter([10.0, 11.5])
-    telling = Telling(clock=lambda: next(times), say=lambda _: None)
+    telling = telling_of(lambda: next(times))
     for signal in signals:
         telling.observe(signal)
     assert telling.line() == line
@@ -163,7 +175,7 @@ def test_the_line_of_progress_says_what_is_known(signals: list[Signal], line: st
 
 @pytest.mark.spec("CLI-28")
 def test_the_handle_is_kept_with_what_is_learned_of_it() -> None:
-    telling = Telling(clock=lambda: 0.0, say=lambda _: None)
+    telling = telling_of(lambda: 0.0)
     kept = []
     older = replace(HANDLE, version="0.3")
     told = (IdKnown("t-0"), Intent(HANDLE), Downgraded("1.0", "0.3", older), IdKnown("t-1"))
@@ -175,7 +187,7 @@ def test_the_handle_is_kept_with_what_is_learned_of_it() -> None:
 
 def test_what_must_not_be_missed_is_said_and_stays() -> None:
     said: list[str] = []
-    telling = Telling(clock=lambda: 0.0, say=said.append)
+    telling = telling_of(lambda: 0.0, said)
     telling.observe(Downgraded("1.0", "0.3"))
     telling.observe(TransportStuck("send"))
     assert said == [
