@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TypeAlias
 
-from a2a_delegate.wire.first_generation import LATER_MEMBERS
+from a2a_delegate.wire import first_generation
 from a2a_delegate.wire.json_text import NotJSONError, parse
 
 MAX_SCANNED = 1024 * 1024
@@ -26,7 +26,7 @@ _KIND: _Path = ("result", "kind")
 _WANTED = frozenset({_ENVELOPE_ID, _WRAPPED_ID, _FLAT_ID, _KIND})
 _OF_A_MESSAGE = frozenset({"messageId", "message_id"})
 _TELLING: frozenset[_Path] = frozenset(
-    ("result", name) for name in {"sessionId"} | LATER_MEMBERS | _OF_A_MESSAGE
+    ("result", name) for name in first_generation.TELLING | _OF_A_MESSAGE
 )
 """Members of a flat result whose mere presence says what it is."""
 
@@ -61,7 +61,7 @@ class TaskIdScan:
         self._path: list[str | None] = []  # the names that lead here; None stands for an array
         self._name_next = False
         self._found: dict[_Path, str | None] = {}
-        self._told: set[str | None] = set()
+        self._told: set[str] = set()
 
     @property
     def task_id(self) -> str | None:
@@ -76,7 +76,7 @@ class TaskIdScan:
         """Whether a flat result shows nothing of a message, nor that it is of A2A 0.1."""
         if self._told & _OF_A_MESSAGE or self._found.get(_KIND) == "message":
             return False
-        return "sessionId" not in self._told or bool(self._told & LATER_MEMBERS)
+        return not first_generation.is_task(self._told)
 
     def feed(self, piece: bytes) -> str | None:
         """Take the next piece of the body; return the id if it is known now. Never raises.
@@ -131,9 +131,9 @@ class TaskIdScan:
             self._name_next = False
         elif self._name_next:
             self._name_next = False
-            self._path[-1] = _text(raw) or ""
+            name = self._path[-1] = _text(raw) or ""
             if tuple(self._path) in _TELLING:
-                self._told.add(self._path[-1])
+                self._told.add(name)
         else:
             self._value(raw)
 

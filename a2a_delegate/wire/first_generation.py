@@ -11,19 +11,24 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
 
     from a2a_delegate.model.json_value import JSON
 
 NAME = "A2A 0.1 (`tasks/send`), which is not spoken here"
 """What a sentence calls it."""
 
-LATER_MEMBERS = frozenset({"kind", "contextId", "context_id"})
+_SESSION = "sessionId"
+_LATER = frozenset({"kind", "contextId", "context_id"})
 """Members of a task that 0.1 does not have: 0.2 and 0.3 require them."""
 
+TELLING = _LATER | {_SESSION}
+"""Members by which a task of 0.1 is told from a later one."""
 
-def is_task(value: Mapping[str, JSON]) -> bool:
-    """Whether a task is of 0.1: it is in a session, and has nothing that came later."""
-    return "sessionId" in value and not LATER_MEMBERS & value.keys()
+
+def is_task(members: AbstractSet[str]) -> bool:
+    """Whether a task with these members is of 0.1: in a session, and with nothing that is later."""
+    return _SESSION in members and not _LATER & members
 
 
 def is_message(value: Mapping[str, JSON]) -> bool:
@@ -31,7 +36,7 @@ def is_message(value: Mapping[str, JSON]) -> bool:
     parts = value.get("parts")
     if not isinstance(value.get("role"), str) or not isinstance(parts, list) or not parts:
         return False
-    later = {"messageId", "message_id"} | LATER_MEMBERS
+    later = {"messageId", "message_id"} | _LATER
     return not later & value.keys() and all(
         isinstance(part, dict) and isinstance(part.get("type"), str) and "kind" not in part
         for part in parts

@@ -37,7 +37,7 @@ _PAGE = ("tasks", "nextPageToken", "next_page_token", "pageSize", "page_size", "
 def decode(
     operation: Operation, result: object
 ) -> TaskReply | MessageReply | TaskPage | Unreadable:
-    """Read the result of an operation, in the shape of either version; never raises.
+    """Read the result of an operation, in the shape of any version; never raises.
 
     Unreadable comes without evidence and HTTP status: those are the envelope's to add.
     """
@@ -137,7 +137,7 @@ def _by_kind_or_members(result: Mapping[str, JSON]) -> TaskReply | MessageReply 
         return Unclear(reason, text_or_none(task_id))
     if "messageId" in result or "message_id" in result:
         return _message_reply(result)
-    if "status" in result and not first_generation.is_task(result):
+    if "status" in result and not first_generation.is_task(result.keys()):
         return _task_reply(result)
     if "status" in result:
         named = f"a task of {first_generation.NAME}"

@@ -83,7 +83,7 @@ def test_a_task_in_a_session_is_refused_by_name_and_its_id_is_none(
 )
 @pytest.mark.spec("WIRE-15", "GEN-1")
 def test_a_session_beside_what_came_later_is_a_member_like_any_other(later: dict[str, Any]) -> None:
-    assert not is_task(SESSION | later)
+    assert not is_task((SESSION | later).keys())
     assert isinstance(v0_2.DIALECT.decode(SEND, SESSION | later), TaskReply)
     assert isinstance(v1_0.DIALECT.decode(SEND, {"task": SESSION}), TaskReply)
 
