@@ -11,6 +11,7 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING, Any, cast
 
+import anyio
 import httpcore
 import httpx
 
@@ -18,10 +19,25 @@ from a2a_delegate.peer.lanes import IDLE_SECONDS
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+    from collections.abc import (
+        AsyncIterable,
+        AsyncIterator,
+        Awaitable,
+        Callable,
+        Iterable,
+        Iterator,
+    )
+
+_CLOSING_SECONDS = 1.0
+"""How long a connection that is given up may take to close."""
 
 _ONE_WRITE_BYTES = 64 * 1024
 """Up to this size the head of a request and its body go out together."""
+
+_HEAD_END = b"\r\n\r\n"
+_BODILESS = frozenset({204, 304})
+_DIGITS = 18
+"""Longer than a number of 64 bits, a length is nonsense."""
 
 _PORTS = {"http": 80, "https": 443}
 _ERRORS: dict[type[Exception], type[httpx.TransportError]] = {
@@ -50,17 +66,19 @@ class Connection:
     those of the network and of the protocol.
     """
 
-    __slots__ = ("_http",)
+    __slots__ = ("_announced", "_http", "_meter")
 
     def __init__(
         self, url: httpx.URL, ssl_context: ssl.SSLContext, *, idle_seconds: float = IDLE_SECONDS
     ) -> None:
         origin = httpcore.Origin(url.raw_scheme, url.raw_host, url.port or _PORTS[url.scheme])
+        self._meter = _Meter()
+        self._announced: int | None = None
         self._http = httpcore.AsyncHTTPConnection(
             origin,
             ssl_context=ssl_context,
             keepalive_expiry=idle_seconds,
-            network_backend=_OneWriteBackend(),
+            network_backend=_OneWriteBackend(self._meter),
         )
 
     @property
@@ -86,14 +104,27 @@ class Connection:
             # Of all extensions those that are meant for a connection; the rest would cost.
             extensions={"timeout": request.extensions.get("timeout", {})},
         )
+        self._meter.restart()
+        self._announced = None
         with _errors_of_httpx():
             response = await self._http.handle_async_request(below)
+        self._announced = _announced(response)
         return httpx.Response(
             response.status,
             headers=response.headers,
-            stream=_Body(response),
+            stream=_Body(response, self._end),
             extensions=response.extensions,
         )
+
+    async def _end(self) -> None:
+        """Keep the connection only where nothing came after the reply.
+
+        The parser would take a second reply, which nobody asked for, as that to the next request,
+        and a refusal in it as proof that it never began. Of a reply without a length, or behind an
+        interim one, that cannot be told, so it ends as well.
+        """
+        if self._meter.beyond_the_head != self._announced:
+            await self.aclose()
 
     async def aclose(self) -> None:
         """Close it, whatever is on its way."""
@@ -101,11 +132,52 @@ class Connection:
             await self._http.aclose()
 
 
+def _announced(response: httpcore.Response) -> int | None:
+    """Return how long a reply says that its body is; None where it does not (RFC 9112 6.3)."""
+    if response.status in _BODILESS:
+        return 0
+    headers = {name.lower(): value for name, value in response.headers}
+    length = headers.get(b"content-length", b"")
+    if b"transfer-encoding" in headers or not length.isdigit() or len(length) > _DIGITS:
+        return None
+    return int(length)
+
+
+class _Meter:
+    """Counts the bytes of one reply as they come over the line."""
+
+    __slots__ = ("_came", "_head", "_head_ends")
+
+    def __init__(self) -> None:
+        self.restart()
+
+    def restart(self) -> None:
+        """Count the next reply."""
+        self._came = 0
+        self._head = b""
+        self._head_ends: int | None = None
+
+    def take(self, data: bytes) -> None:
+        """Take what one read brought."""
+        self._came += len(data)
+        if self._head_ends is None:
+            self._head += data
+            end = self._head.find(_HEAD_END)
+            if end >= 0:
+                self._head, self._head_ends = b"", end + len(_HEAD_END)
+
+    @property
+    def beyond_the_head(self) -> int | None:
+        """How many bytes came after the first head; None where there is none yet."""
+        return None if self._head_ends is None else self._came - self._head_ends
+
+
 class _Body(httpx.AsyncByteStream):
     """The body of a reply, as it comes."""
 
-    def __init__(self, body: httpcore.Response) -> None:
+    def __init__(self, body: httpcore.Response, end: Callable[[], Awaitable[None]]) -> None:
         self._body = body
+        self._end = end
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         with _errors_of_httpx():
@@ -115,6 +187,7 @@ class _Body(httpx.AsyncByteStream):
     async def aclose(self) -> None:
         with _errors_of_httpx():
             await self._body.aclose()
+        await self._end()
 
 
 @contextlib.contextmanager
@@ -131,6 +204,9 @@ def _errors_of_httpx() -> Iterator[None]:
 class _OneWriteBackend(httpcore.AsyncNetworkBackend):
     """Connects as httpcore does by itself; what is written goes through `_OneWrite`."""
 
+    def __init__(self, meter: _Meter) -> None:
+        self._meter = meter
+
     async def connect_tcp(
         self,
         host: str,
@@ -141,9 +217,8 @@ class _OneWriteBackend(httpcore.AsyncNetworkBackend):
     ) -> httpcore.AsyncNetworkStream:
         """Connect; see httpcore."""
         below = httpcore.TrioBackend() if _on_trio() else httpcore.AnyIOBackend()
-        return _OneWrite(
-            await below.connect_tcp(host, port, timeout, local_address, socket_options)
-        )
+        stream = await below.connect_tcp(host, port, timeout, local_address, socket_options)
+        return _OneWrite(stream, self._meter)
 
 
 def _on_trio() -> bool:
@@ -158,8 +233,9 @@ class _OneWrite(httpcore.AsyncNetworkStream):
     writes the head, the pieces of the body, and nothing at all at its end.
     """
 
-    def __init__(self, stream: httpcore.AsyncNetworkStream) -> None:
+    def __init__(self, stream: httpcore.AsyncNetworkStream, meter: _Meter) -> None:
         self._stream = stream
+        self._meter = meter
         self._held: list[bytes] = []
         self._size = 0
 
@@ -175,7 +251,9 @@ class _OneWrite(httpcore.AsyncNetworkStream):
         """Read, once everything has been written."""
         if self._held:
             await self._send(timeout)
-        return await self._stream.read(max_bytes, timeout)
+        data = await self._stream.read(max_bytes, timeout)
+        self._meter.take(data)
+        return data
 
     async def _send(self, timeout: float | None) -> None:  # noqa: ASYNC109 - as above
         held, size = self._held, self._size
@@ -194,7 +272,14 @@ class _OneWrite(httpcore.AsyncNetworkStream):
         timeout: float | None = None,  # noqa: ASYNC109 - as above
     ) -> httpcore.AsyncNetworkStream:
         """Speak TLS from now on; see httpcore."""
-        return _OneWrite(await self._stream.start_tls(ssl_context, server_hostname, timeout))
+        try:
+            stream = await self._stream.start_tls(ssl_context, server_hostname, timeout)
+        except BaseException:
+            # httpcore closes it after an error, and not after a cancellation.
+            with anyio.move_on_after(_CLOSING_SECONDS, shield=True):
+                await self._stream.aclose()
+            raise
+        return _OneWrite(stream, self._meter)
 
     def get_extra_info(self, info: str) -> Any:
         """Tell about the connection; see httpcore."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ssl
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -109,6 +110,59 @@ async def test_a_connection_is_reusable_between_whole_replies_and_while_it_is_yo
 
 
 @pytest.mark.spec("CARR-28")
+def head(*lines: str) -> bytes:
+    return "\r\n".join(("HTTP/1.1 200 OK", *lines, "", "")).encode()
+
+
+UNASKED = b"HTTP/1.1 401 No\r\nWWW-Authenticate: Bearer\r\nContent-Length: 0\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        pytest.param([reply(b"{}") + UNASKED], id="a second reply"),
+        pytest.param([reply(b"{}") + UNASKED[:9]], id="the beginning of one"),
+        pytest.param([reply(b"{}"), UNASKED], id="a second reply, later"),
+        pytest.param([head("Content-Length: 2") + b"{}x"], id="a body longer than announced"),
+        pytest.param(
+            [head("Transfer-Encoding: chunked") + b"2\r\n{}\r\n0\r\n\r\n" + UNASKED], id="chunks"
+        ),
+        pytest.param([b"HTTP/1.1 103 Hint\r\n\r\n" + reply(b"{}") + UNASKED], id="a hint before"),
+    ],
+)
+async def test_a_reply_that_nobody_asked_for_answers_no_other_request(
+    pieces: list[bytes],
+) -> None:
+    """Whatever comes after a reply, the connection takes no other request."""
+    sent = anyio.Event()
+
+    async def serve(stream: anyio.abc.SocketStream) -> None:
+        async with stream:
+            await stream.receive()
+            for piece in pieces:
+                await stream.send(piece)
+                await anyio.lowlevel.checkpoint()
+            sent.set()
+            with anyio.move_on_after(5), contextlib.suppress(anyio.EndOfStream, OSError):
+                await stream.receive()
+
+    async with (
+        await anyio.create_tcp_listener(local_host="127.0.0.1") as listener,
+        anyio.create_task_group() as tasks,
+    ):
+        port = listener.extra_attributes[anyio.abc.SocketAttribute.local_port]()
+        tasks.start_soon(listener.serve, serve)
+        url = f"http://127.0.0.1:{port}/rpc"
+        connection = Connection(httpx.URL(url), NO_TLS)
+        assert await answer(connection, post(url, b"{}")) == b"{}"
+        with anyio.fail_after(5):
+            await sent.wait()
+            while connection.is_reusable:
+                await anyio.lowlevel.checkpoint()
+        await connection.aclose()
+        tasks.cancel_scope.cancel()
+
+
 async def test_a_connection_whose_reply_was_left_is_closed_and_not_whole() -> None:
     async def talk(line: Line) -> None:
         await line.hear()
