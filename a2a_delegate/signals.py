@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from a2a_delegate.model.frozen import dataclass
@@ -158,3 +158,18 @@ Signal: TypeAlias = (
     | Settled
 )
 """Everything that an observer is told."""
+
+
+def handle_after(signal: Signal, before: DelegationHandle | None) -> DelegationHandle | None:
+    """Return the handle of a delegation once a signal was told; `before` it there was that one."""
+    match signal:
+        case Intent(handle):
+            return handle
+        case Downgraded(handle=handle):
+            return handle or before
+        case IdKnown(task_id) if before is not None:
+            return replace(before, task_id=task_id)
+        case Settled(result):
+            return result.handle or before
+        case _:
+            return before

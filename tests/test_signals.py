@@ -8,6 +8,7 @@ from typing import get_args
 import pytest
 
 from a2a_delegate import signals
+from a2a_delegate.outcome import Completed, Effect
 from a2a_delegate.signals import (
     ArtifactChunk,
     AttemptFailed,
@@ -18,9 +19,11 @@ from a2a_delegate.signals import (
     Progress,
     Recovered,
     Sent,
+    Settled,
     Signal,
     StateSeen,
     TerminalChanged,
+    handle_after,
 )
 from tests.lifecycle.replies import OLDER, TASK
 from tests.lifecycle.story import CANCEL, GET, Story
@@ -33,6 +36,20 @@ def test_the_union_holds_every_signal() -> None:
         if isinstance(value, type) and dataclasses.is_dataclass(value)
     }
     assert set(get_args(Signal)) == classes
+
+
+def test_a_handle_is_kept_as_the_signals_tell_it() -> None:
+    told = OLDER.intent
+    newer = dataclasses.replace(told, version="1.0")
+    done = Completed(delegate_id="peer", effect=Effect.RAN)
+    assert handle_after(IdKnown(TASK), None) is None
+    assert handle_after(Intent(told), None) is told
+    assert handle_after(IdKnown(TASK), told) == dataclasses.replace(told, task_id=TASK)
+    assert handle_after(Downgraded("1.0", "0.3", newer), told) is newer
+    assert handle_after(Downgraded("1.0", "0.3"), told) is told
+    assert handle_after(Settled(dataclasses.replace(done, handle=newer)), told) is newer
+    assert handle_after(Settled(done), told) is told
+    assert handle_after(Sent(1), told) is told
 
 
 @pytest.mark.parametrize("kind", get_args(Signal))

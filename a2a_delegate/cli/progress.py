@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from a2a_delegate.cli.terminal import on_one_line
@@ -18,6 +17,7 @@ from a2a_delegate.signals import (
     Sent,
     StateSeen,
     TransportStuck,
+    handle_after,
 )
 
 if TYPE_CHECKING:
@@ -67,13 +67,9 @@ class Telling:
         """Take in one signal."""
         self._state = self._state_of(signal) or self._state
         self._words = on_one_line(_words_of(signal), _TEXT) or self._words
+        self.handle = handle_after(signal, self.handle)
         match signal:
-            case Intent(handle):
-                self.handle = handle
-            case IdKnown(task_id) if self.handle is not None:
-                self.handle = replace(self.handle, task_id=task_id)
-            case Downgraded(refused, spoken, handle):
-                self.handle = handle
+            case Downgraded(refused, spoken):
                 self._say(f"the peer refused version {refused}; {spoken} is spoken instead")
             case TransportStuck(operation):
                 self._say(f"a request ({operation}) ignored its end and was left behind")

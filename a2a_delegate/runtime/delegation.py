@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from collections import deque
-from dataclasses import replace
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 import anyio
@@ -14,13 +13,12 @@ from a2a_delegate.errors import UsageError
 from a2a_delegate.runtime.owner import Bell, OwnedTask
 from a2a_delegate.signals import (
     ArtifactChunk,
-    Downgraded,
-    IdKnown,
     Intent,
     Progress,
     Settled,
     Signal,
     StateSeen,
+    handle_after,
 )
 
 if TYPE_CHECKING:
@@ -118,13 +116,10 @@ class Delegation:
             )
 
     def _observe(self, signal: Signal) -> None:
+        self.handle = handle_after(signal, self.handle)
         match signal:
-            case Intent(handle):
-                self.handle, self._intent_told = handle, True
-            case Downgraded(handle=handle):
-                self.handle = handle
-            case IdKnown(task_id) if self.handle is not None:
-                self.handle = replace(self.handle, task_id=task_id)
+            case Intent():
+                self._intent_told = True
             case StateSeen() | Progress():
                 self._updates.append(signal)
             case ArtifactChunk():
@@ -132,7 +127,7 @@ class Delegation:
                 self._updates.append(signal)
             case Settled(result):
                 # Told also where the dispatch itself ends as cancelled and returns nothing.
-                self._result, self.handle = result, result.handle or self.handle
+                self._result = result
             case _:
                 return
         self._bell.ring()
