@@ -38,26 +38,21 @@ class Agreement:
     downgrade: AgentInterface | None = None
 
 
-def agree(
-    card: AgentCard,
-    *,
-    is_bound: Callable[[str], None],
-    extensions: Collection[str] = (),
-) -> Agreement:
+def agree(card: AgentCard, *, is_bound: Callable[[str], None]) -> Agreement:
     """Pick the first interface, in the card's order, whose binding is spoken.
 
     Of a version that is not spoken a card has none: `card_reader` leaves it out.
 
     `is_bound` takes an interface's URL and raises UnsafeEndpointError where the caller did not
-    bind its origin; `extensions` are the URIs of those that are spoken.
+    bind its origin.
 
     Raises A2AProtocolMismatchError (no interface at all), InvalidAgentCardError (no binding in
-    common, or a required extension that is not spoken, BIND-4), UnsafeEndpointError.
+    common, or a required extension: none is spoken, BIND-4), UnsafeEndpointError.
     """
     spoken = [one for one in card.interfaces if one.binding in SPOKEN_BINDINGS]
     if not spoken:
         _refuse_interfaces(card)
-    _require_extensions(card, extensions)
+    _refuse_extensions(card)
     chosen = spoken[0]
     is_bound(chosen.url)
     others = list(_bound(spoken[1:], is_bound))
@@ -95,11 +90,9 @@ def _refuse_interfaces(card: AgentCard) -> None:
     raise InvalidAgentCardError(url=url, reason=reason, problem=CardProblem.NO_USABLE_INTERFACE)
 
 
-def _require_extensions(card: AgentCard, spoken: Collection[str]) -> None:
+def _refuse_extensions(card: AgentCard) -> None:
     missing = [
-        one.uri or "one without a URI"
-        for one in card.capabilities.extensions
-        if one.required and one.uri not in spoken
+        one.uri or "one without a URI" for one in card.capabilities.extensions if one.required
     ]
     if missing:
         raise InvalidAgentCardError(

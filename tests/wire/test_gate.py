@@ -134,25 +134,23 @@ def test_a_second_way_that_is_not_bound_is_not_offered(
     assert agree(card(*interfaces), is_bound=bound) == agreement
 
 
-SPOKEN = AgentExtension("https://e.example/spoken", required=True)
-OTHER = AgentExtension("https://e.example/other", required=True)
+REQUIRED = AgentExtension("https://e.example/required", required=True)
 OPTIONAL = AgentExtension("https://e.example/optional")
 
 
 @pytest.mark.spec("BIND-4")
-def test_a_required_extension_that_is_not_spoken_is_named() -> None:
-    wants = card(NEW, extensions=(SPOKEN, OPTIONAL, OTHER, AgentExtension("", required=True)))
+def test_a_required_extension_is_named() -> None:
+    wants = card(NEW, extensions=(OPTIONAL, REQUIRED, AgentExtension("", required=True)))
     with pytest.raises(InvalidAgentCardError) as refusal:
-        agree(wants, is_bound=bound, extensions={SPOKEN.uri})
+        agree(wants, is_bound=bound)
     assert refusal.value.problem is CardProblem.EXTENSION_REQUIRED
-    assert refusal.value.reason.endswith("https://e.example/other, one without a URI")
-    assert SPOKEN.uri not in str(refusal.value)
+    assert refusal.value.reason.endswith("https://e.example/required, one without a URI")
+    assert OPTIONAL.uri not in str(refusal.value)
 
 
 @pytest.mark.spec("BIND-4")
-def test_extensions_that_are_spoken_or_optional_are_no_obstacle() -> None:
-    wants = card(NEW, extensions=(SPOKEN, OPTIONAL))
-    assert agree(wants, is_bound=bound, extensions=[SPOKEN.uri]) == Agreement(NEW)
+def test_an_optional_extension_is_no_obstacle() -> None:
+    assert agree(card(NEW, extensions=(OPTIONAL,)), is_bound=bound) == Agreement(NEW)
 
 
 def test_a_card_made_by_hand_is_named_by_its_interface() -> None:
