@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from a2a_delegate.errors import A2ARequestError
@@ -59,6 +60,11 @@ BY_STATUS: Mapping[int, FaultKind] = {
     429: FaultKind.RATE_LIMITED,
 }
 """HTTP statuses without an error object; 401 with `WWW-Authenticate` is UNAUTHENTICATED."""
+
+_VERSION_GONE = frozenset({FaultKind.VERSION_NOT_SUPPORTED, FaultKind.METHOD_NOT_FOUND})
+_ADDRESS_GONE = frozenset(
+    {FaultKind.NO_ENDPOINT, FaultKind.METHOD_NOT_ALLOWED, FaultKind.REDIRECTED}
+)
 
 _DOMAIN = "a2a-protocol.org"
 _INVALID_REQUEST, _INVALID_PARAMS = -32600, -32602
@@ -153,7 +159,7 @@ def from_status(
 ) -> Fault:
     """Read an answer that has no error object of ours: its HTTP status is all that counts."""
     kind = BY_STATUS.get(status, FaultKind.OTHER)
-    if status == 401 and headers.get("www-authenticate"):  # noqa: PLR2004 - HTTP says 401
+    if status == HTTPStatus.UNAUTHORIZED and headers.get("www-authenticate"):
         kind = FaultKind.UNAUTHENTICATED
     error = A2ARequestError(
         method=operation,
@@ -162,6 +168,14 @@ def from_status(
         retry_after=retry_after(headers, now=now),
     )
     return Fault(kind, error)
+
+
+def says_gone(error: A2ARequestError) -> bool:
+    """Whether an error says that the version or the address of the agent's card is gone."""
+    if error.code is not None:
+        return BY_CODE.get(error.code) in _VERSION_GONE
+    gone = BY_STATUS.get(error.status or 0) in _ADDRESS_GONE
+    return gone or error.status == HTTPStatus.GONE
 
 
 def retry_after(headers: Mapping[str, str], *, now: datetime) -> float | None:

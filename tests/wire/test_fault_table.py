@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from a2a_delegate.errors import A2ARequestError
 from a2a_delegate.lifecycle.operations import Fault, FaultKind, OperationName
-from a2a_delegate.wire.fault_table import from_error, from_status, retry_after
+from a2a_delegate.wire.fault_table import from_error, from_status, retry_after, says_gone
 from tests.wire.json_values import json_objects
 
 if TYPE_CHECKING:
@@ -395,3 +396,19 @@ def test_no_error_object_makes_the_reader_raise(
 ) -> None:
     read = from_error(error, operation=operation, status=status, headers={}, now=NOW)
     assert str(read.error)
+
+
+@pytest.mark.spec("DLG-4")
+@pytest.mark.parametrize(
+    ("status", "code", "gone"),
+    [
+        *((status, None, True) for status in (307, 308, 404, 405, 410)),
+        *((status, None, False) for status in (None, 400, 401, 429, 500, 503)),
+        *((200, code, True) for code in (-32009, -32601)),
+        *((404, code, False) for code in (-32001, -32603)),
+    ],
+)
+def test_a_version_or_an_address_that_is_gone_is_told_from_any_other_error(
+    status: int | None, code: int | None, *, gone: bool
+) -> None:
+    assert says_gone(A2ARequestError(method="send", status=status, code=code)) is gone
