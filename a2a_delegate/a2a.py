@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 import anyio
@@ -16,6 +15,7 @@ from a2a_delegate.delegate import (
     CancelToken,
     DelegateCapabilities,
     as_request,
+    check_id,
     check_listeners,
 )
 from a2a_delegate.errors import A2ARequestError, DelegateError, UsageError
@@ -32,6 +32,7 @@ from a2a_delegate.runtime.deadlines import nearer_deadline
 from a2a_delegate.runtime.driver import Driver
 from a2a_delegate.runtime.plans import Planner, interface_of
 from a2a_delegate.signals import AttemptFailed, ContextSubstituted, Downgraded, Signal
+from a2a_delegate.wire.fault_table import says_gone
 from a2a_delegate.wire.gate import agree
 
 if TYPE_CHECKING:
@@ -72,8 +73,7 @@ class A2ADelegate:
         config: A2ADelegateConfig | None = None,
         observers: Sequence[Observer] = (),
     ) -> None:
-        if not isinstance(id, str) or not id:
-            raise UsageError(f"a delegate needs a non-empty string as its id; got {id!r}")
+        check_id(id)
         self.id = id
         self.card = card
         self.config = config if config is not None else A2ADelegateConfig()
@@ -237,7 +237,7 @@ class A2ADelegate:
             case Downgraded(refused) if self._peer.version == refused:
                 self._peer.downgrade()
             case AttemptFailed(attempt, A2ARequestError() as error) if attempt.operation == "send":
-                self._card_doubted = self._card_doubted or _doubts_card(error)
+                self._card_doubted = self._card_doubted or says_gone(error)
             case _:
                 pass
 
@@ -271,19 +271,6 @@ class A2ADelegate:
 
 def _is_typed(_: str) -> None:
     """Bind every address: the caller wrote them all."""
-
-
-def _doubts_card(error: A2ARequestError) -> bool:
-    """Whether an error says that the version or the endpoint of the card is gone."""
-    gone = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.GONE}
-    gone |= {HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT}
-    if error.code is None:
-        return error.status in gone
-    return error.code in _VERSION_SHAPED
-
-
-_VERSION_SHAPED = frozenset({-32009, -32601})
-"""What peers answer when they do not speak the version, or do not know its methods."""
 
 
 @contextlib.asynccontextmanager

@@ -51,8 +51,7 @@ def check_seconds(name: str, value: object, *, zero: bool = False) -> None:
             seconds = float(value)
     if not math.isfinite(seconds) or seconds < 0 or (seconds == 0 and not zero):
         least = "zero or more" if zero else "more than zero"
-        msg = f"{name} must be a finite number of seconds, {least}; got {value!r}"
-        raise UsageError(msg)
+        raise UsageError(f"{name} must be a finite number of seconds, {least}; got {value!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +83,7 @@ class DelegateRequest:
         for name in ("parts", "accepted_output_modes"):
             object.__setattr__(self, name, _checked_tuple(name, getattr(self, name)))
         if not (self.prompt or self.parts or self.arguments is not None):
-            msg = "a request needs a prompt, parts or arguments"
-            raise UsageError(msg)
+            raise UsageError("a request needs a prompt, parts or arguments")
         for part in self.parts:
             _check_part(part)
         for name in ("arguments", "metadata"):
@@ -107,14 +105,21 @@ class DelegateRequest:
 
 def _check_question(handle: object, context_id: str | None) -> None:
     if not isinstance(handle, DelegationHandle):
-        msg = f"continues is a DelegationHandle; got {type(handle).__name__}"
-        raise UsageError(msg)
+        raise UsageError(f"continues is a DelegationHandle; got {type(handle).__name__}")
     if handle.task_id is None:
-        msg = "continues needs the handle of a question; this one knows no task: resume it first"
-        raise UsageError(msg)
+        raise UsageError(
+            "continues needs the handle of a question; this one knows no task: resume it first"
+        )
     if context_id is not None and context_id != handle.context_id:
-        msg = "context_id is another one than that of the task which continues; leave it out"
-        raise UsageError(msg)
+        raise UsageError(
+            "context_id is another one than that of the task which continues; leave it out"
+        )
+
+
+def check_id(name: object) -> None:
+    """Refuse what is no usable id of a delegate. Raises UsageError."""
+    if not isinstance(name, str) or not name:
+        raise UsageError(f"a delegate needs a non-empty string as its id; got {name!r}")
 
 
 def as_request(request: DelegateRequest | str) -> DelegateRequest:
@@ -123,19 +128,16 @@ def as_request(request: DelegateRequest | str) -> DelegateRequest:
         return DelegateRequest(request)
     asked: object = request
     if not isinstance(asked, DelegateRequest):
-        msg = f"a request is a DelegateRequest or text; got {type(asked).__name__}"
-        raise UsageError(msg)
+        raise UsageError(f"a request is a DelegateRequest or text; got {type(asked).__name__}")
     return asked
 
 
 def check_listeners(cancel: object, observer: object) -> None:
     """Refuse what is no token and no observer. Raises UsageError, before anything is sent."""
     if cancel is not None and not isinstance(cancel, CancelToken):
-        msg = f"cancel is a CancelToken; got {type(cancel).__name__}"
-        raise UsageError(msg)
+        raise UsageError(f"cancel is a CancelToken; got {type(cancel).__name__}")
     if observer is not None and not callable(observer):
-        msg = f"an observer is a callable of one signal; got {type(observer).__name__}"
-        raise UsageError(msg)
+        raise UsageError(f"an observer is a callable of one signal; got {type(observer).__name__}")
 
 
 def _check_text(name: str, value: object) -> None:
@@ -144,16 +146,14 @@ def _check_text(name: str, value: object) -> None:
     except UnicodeEncodeError:
         text = False
     if not text:
-        msg = f"{name} must be text that UTF-8 can carry"
-        raise UsageError(msg)
+        raise UsageError(f"{name} must be text that UTF-8 can carry")
 
 
 def _check_name(name: str, value: object) -> None:
     if value is not None:
         _check_text(name, value)
     if value == "":
-        msg = f"{name} must not be empty; leave it out where there is none"
-        raise UsageError(msg)
+        raise UsageError(f"{name} must not be empty; leave it out where there is none")
 
 
 def _check_part(part: object) -> None:
@@ -164,11 +164,9 @@ def _check_part(part: object) -> None:
     elif isinstance(part, FilePart):
         content: object = part.content
         if not isinstance(content, bytes | None):
-            msg = f"the content of a file is bytes; got {type(content).__name__}"
-            raise UsageError(msg)
+            raise UsageError(f"the content of a file is bytes; got {type(content).__name__}")
     else:
-        msg = f"parts are TextPart, DataPart or FilePart; got {type(part).__name__}"
-        raise UsageError(msg)
+        raise UsageError(f"parts are TextPart, DataPart or FilePart; got {type(part).__name__}")
     for name in ("media_type", "filename", "url"):
         value = getattr(part, name, None)
         if value is not None:
@@ -179,8 +177,7 @@ def _check_part(part: object) -> None:
 def _checked_tuple(name: str, value: object) -> tuple[object, ...]:
     # A string is a tuple of its letters to Python, and a slip of the pen to us.
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
-        msg = f"{name} must be a tuple; got {value!r}"
-        raise UsageError(msg)
+        raise UsageError(f"{name} must be a tuple; got {value!r}")
     return tuple(value)
 
 
@@ -188,8 +185,7 @@ def _check_mapping(name: str, value: object) -> None:
     if isinstance(value, Mapping):
         _check_json(name, dict(value))
     elif value is not None:
-        msg = f"{name} must be a mapping; got {type(value).__name__}"
-        raise UsageError(msg)
+        raise UsageError(f"{name} must be a mapping; got {type(value).__name__}")
 
 
 def _check_json(name: str, value: object) -> None:
@@ -379,9 +375,7 @@ def check_capabilities(delegate: Delegate) -> None:
 
     Raises DelegateCapabilityMismatchError, or UsageError where the id is no usable name.
     """
-    if not isinstance(delegate.id, str) or not delegate.id:
-        msg = f"a delegate needs a non-empty string as its id; got {delegate.id!r}"
-        raise UsageError(msg)
+    check_id(delegate.id)
     for name in ("resume", "cancel"):
         method = getattr(type(delegate), name, None)
         missing = method is None or method is getattr(DispatchOnly, name)

@@ -13,6 +13,7 @@ from a2a_delegate.delegate import (
     DelegateRequest,
     DispatchOnly,
     as_request,
+    check_id,
     check_listeners,
     check_seconds,
 )
@@ -113,8 +114,7 @@ class FunctionDelegate(DispatchOnly):
     ) -> None:
         if not callable(function):
             raise UsageError(f"a delegate is made of an async function; got {function!r}")
-        if not isinstance(id, str) or not id:
-            raise UsageError(f"a delegate needs a non-empty string as its id; got {id!r}")
+        check_id(id)
         if timeout is not None:
             check_seconds("timeout", timeout)
         check_seconds("cancel_grace", cancel_grace)
