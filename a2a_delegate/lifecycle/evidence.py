@@ -11,6 +11,7 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING, Literal, assert_never
 
 from a2a_delegate.errors import A2ARequestError, DelegateError, InvalidReplyError
+from a2a_delegate.lifecycle.faults import PROVEN
 from a2a_delegate.lifecycle.operations import (
     Fault,
     FaultKind,
@@ -49,25 +50,6 @@ if TYPE_CHECKING:
     from a2a_delegate.model.message import Message
     from a2a_delegate.model.task import Task
     from a2a_delegate.outcome import DelegationHandle
-
-PROVEN: frozenset[FaultKind] = frozenset(
-    {
-        FaultKind.PARSE_ERROR,
-        FaultKind.METHOD_NOT_FOUND,
-        FaultKind.VERSION_NOT_SUPPORTED,
-        FaultKind.EXTENSION_REQUIRED,
-        FaultKind.UNAUTHENTICATED,
-        FaultKind.METHOD_NOT_ALLOWED,
-        FaultKind.CONTENT_TOO_LARGE,
-        FaultKind.MEDIA_TYPE,
-        FaultKind.REDIRECTED,
-        FaultKind.RATE_LIMITED,
-    }
-)
-"""Answers to a send that prove that the peer never began: they come before the agent's code.
-
-Every other error can be raised by agent code after its effect (-32602, 403, 404, 5xx).
-"""
 
 _NOT_BEGUN = frozenset({TaskState.SUBMITTED, TaskState.REJECTED})
 _KEPT_ATTEMPTS = 64

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from a2a_delegate.lifecycle.evidence import asked_pause
-from a2a_delegate.lifecycle.operations import FaultKind, OperationName
+from a2a_delegate.lifecycle.faults import VERSION_SHAPED
+from a2a_delegate.lifecycle.operations import OperationName
 from a2a_delegate.lifecycle.plan import Mission
 from a2a_delegate.lifecycle.search import ROUNDS
 from a2a_delegate.outcome import CancelReceipt
@@ -20,7 +21,6 @@ BUSY_ATTEMPTS = 10
 GONE_AFTER = 3
 """Refused gets running, after which the task counts as gone."""
 
-_VERSION_SHAPED = frozenset({FaultKind.VERSION_NOT_SUPPORTED, FaultKind.METHOD_NOT_FOUND})
 _CAME_TO_NOTHING = frozenset({CancelReceipt.REFUSED, CancelReceipt.UNREACHED})
 
 
@@ -99,7 +99,7 @@ def may_send_again(desk: Desk) -> bool:
 def may_downgrade(desk: Desk) -> bool:
     """Whether the refusal names the version and an older one may be spoken, once."""
     seen = desk.seen
-    shaped = seen.fault is not None and seen.fault.kind in _VERSION_SHAPED
+    shaped = seen.fault is not None and seen.fault.kind in VERSION_SHAPED
     fallback = seen.plan.fallback is not None and not seen.downgraded
     return shaped and fallback and not has_cause(desk)
 

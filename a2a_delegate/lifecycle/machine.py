@@ -1,7 +1,8 @@
 """The machine: observations in, commands out, and when to be woken. Three verbs.
 
 It knows no protocol version, no binding and no clock. The rules are in `table`, what they ask in
-`guards`, what they do in `steps`, what is known in `evidence`, how it ends in `verdict`.
+`guards`, what they do in `steps`, what is known in `evidence`, what an error answer proves in `faults`,
+how it ends in `verdict`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, assert_never
 from a2a_delegate.errors import UsageError
 from a2a_delegate.lifecycle.desk import Desk
 from a2a_delegate.lifecycle.evidence import Cause, first_evidence, in_order
+from a2a_delegate.lifecycle.faults import GONE, NOT_CANCELLING, NOT_LISTING
 from a2a_delegate.lifecycle.observations import (
     BodyLeft,
     CancelRequested,
@@ -45,40 +47,6 @@ if TYPE_CHECKING:
     from a2a_delegate.lifecycle.plan import Plan
     from a2a_delegate.model.task import Task
     from a2a_delegate.outcome import Attempt, DelegateResult
-
-NOT_LISTING: frozenset[FaultKind] = frozenset(
-    {
-        FaultKind.METHOD_NOT_FOUND,
-        FaultKind.VERSION_NOT_SUPPORTED,
-        FaultKind.METHOD_NOT_ALLOWED,
-        FaultKind.NO_ENDPOINT,
-        FaultKind.UNSUPPORTED,
-        FaultKind.UNAUTHENTICATED,
-        FaultKind.DENIED,
-    }
-)
-"""Answers to a list that end the look-up at once: the peer does not list, or not for us."""
-
-NOT_CANCELLING: frozenset[FaultKind] = frozenset(
-    {
-        FaultKind.TASK_NOT_CANCELABLE,
-        FaultKind.TASK_NOT_FOUND,
-        FaultKind.UNSUPPORTED,
-        FaultKind.METHOD_NOT_FOUND,
-    }
-)
-"""Answers to a cancel that refuse it; any other error says nothing about the task."""
-
-GONE: frozenset[FaultKind] = frozenset(
-    {
-        FaultKind.TASK_NOT_FOUND,
-        FaultKind.NO_ENDPOINT,
-        FaultKind.UNAUTHENTICATED,
-        FaultKind.DENIED,
-        FaultKind.METHOD_NOT_FOUND,
-    }
-)
-"""Answers to a get that, three times running, say that this task cannot be asked for any more."""
 
 
 class Lifecycle:

@@ -18,6 +18,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from a2a_delegate.errors import A2ARequestError
+from a2a_delegate.lifecycle.faults import VERSION_SHAPED
 from a2a_delegate.lifecycle.operations import Fault, FaultKind, OperationName
 from a2a_delegate.wire import first_generation
 from a2a_delegate.wire.reading_parts import text_or_none
@@ -61,7 +62,6 @@ BY_STATUS: Mapping[int, FaultKind] = {
 }
 """HTTP statuses without an error object; 401 with `WWW-Authenticate` is UNAUTHENTICATED."""
 
-_VERSION_GONE = frozenset({FaultKind.VERSION_NOT_SUPPORTED, FaultKind.METHOD_NOT_FOUND})
 _ADDRESS_GONE = frozenset(
     {FaultKind.NO_ENDPOINT, FaultKind.METHOD_NOT_ALLOWED, FaultKind.REDIRECTED}
 )
@@ -173,7 +173,7 @@ def from_status(
 def says_gone(error: A2ARequestError) -> bool:
     """Whether an error says that the version or the address of the agent's card is gone."""
     if error.code is not None:
-        return BY_CODE.get(error.code) in _VERSION_GONE
+        return BY_CODE.get(error.code) in VERSION_SHAPED
     gone = BY_STATUS.get(error.status or 0) in _ADDRESS_GONE
     return gone or error.status == HTTPStatus.GONE
 

@@ -8,7 +8,7 @@ import pytest
 
 from a2a_delegate.errors import A2ARequestError, InvalidReplyError
 from a2a_delegate.lifecycle.commands import LetGo
-from a2a_delegate.lifecycle.machine import GONE
+from a2a_delegate.lifecycle.faults import GONE
 from a2a_delegate.lifecycle.operations import (
     FaultKind,
     GetTask,

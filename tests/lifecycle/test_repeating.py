@@ -10,7 +10,7 @@ from a2a_delegate.errors import (
     PeerUnreachableError,
 )
 from a2a_delegate.lifecycle.commands import Downgrade, Perform
-from a2a_delegate.lifecycle.evidence import PROVEN
+from a2a_delegate.lifecycle.faults import PROVEN, VERSION_SHAPED
 from a2a_delegate.lifecycle.operations import FaultKind, NotSent, SendMessage, TaskReply
 from a2a_delegate.lifecycle.table import Phase
 from a2a_delegate.outcome import (
@@ -208,7 +208,7 @@ def test_without_a_fallback_a_refused_version_is_a_rejection() -> None:
 
 @pytest.mark.spec("VER-1")
 def test_no_other_refusal_is_answered_with_another_version() -> None:
-    for kind in PROVEN - {FaultKind.VERSION_NOT_SUPPORTED, FaultKind.METHOD_NOT_FOUND}:
+    for kind in PROVEN - VERSION_SHAPED:
         story = Story(fallback=OLDER).sends().ends(fault(kind))
         assert story.told(Downgraded) == []
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from a2a_delegate.lifecycle.commands import LetGo
-from a2a_delegate.lifecycle.machine import NOT_LISTING
+from a2a_delegate.lifecycle.faults import NOT_LISTING
 from a2a_delegate.lifecycle.operations import (
     FaultKind,
     ListTasks,

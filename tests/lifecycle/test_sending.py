@@ -8,7 +8,7 @@ from a2a_delegate.errors import (
     InvalidReplyError,
     LostReplyError,
 )
-from a2a_delegate.lifecycle.evidence import PROVEN
+from a2a_delegate.lifecycle.faults import PROVEN
 from a2a_delegate.lifecycle.operations import FaultKind, TaskPage
 from a2a_delegate.lifecycle.table import Phase
 from a2a_delegate.outcome import (
