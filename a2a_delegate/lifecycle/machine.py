@@ -1,8 +1,8 @@
 """The machine: observations in, commands out, and when to be woken. Three verbs.
 
 It knows no protocol version, no binding and no clock. The rules are in `table`, what they ask in
-`guards`, what they do in `steps`, what is known in `evidence`, what an error answer proves in `faults`,
-how it ends in `verdict`.
+`guards`, what they do in `steps`, what is known in `evidence`, what an error answer proves in
+`faults`, how it ends in `verdict`.
 """
 
 from __future__ import annotations
