@@ -179,3 +179,58 @@ Besides: 2 wrong usage, 3 no usable peer.
 
 {_AS_IS}With --json the object is that of resume, with the receipt in it.
 """
+
+PEER = """\
+Serve an agent that misbehaves as a scenario says, and tell what really happened.
+
+An orchestrator, in whatever language, is tested against it: it answers A2A at the URL that is
+printed, does the work that the first word of a prompt names (`slow 3`, `stuck`, `ask`, `fail`; any
+other is done at once), and is honest where the scenario is silent.
+
+The URL goes to standard output, and each request with its effect to standard error. Ctrl-C, or
+SIGTERM, closes the port; then the ground truth is told: what ran, how often, and what became of it.
+"""
+
+SCENARIO = "A TOML file that says what happens to which request; without one the agent is honest."
+HOST = "Listen at this address; 0.0.0.0 or :: lets other machines reach it."
+PORT = "Listen at this port; 0 takes any that is free."
+PEER_VERSION = (
+    "Speak this version of A2A (1.0, 0.3 or 0.2); may be given again. Else as the scenario says."
+)
+CERTFILE = "Speak TLS with this certificate (PEM), which may have its key in the same file."
+KEYFILE = "The key of the certificate (PEM, without a password)."
+PEER_LIST = "List every behaviour that a scenario can name, with its parameters, and end."
+PEER_JSON = "Print the address as one JSON object, and the ground truth as one on standard error."
+
+PEER_EXAMPLES = f"""\
+{_AS_IS}Examples:
+  a2a-delegate peer
+  a2a-delegate peer flaky.toml --port 8900 --version 0.3
+  a2a-delegate peer flaky.toml --json 2> log | jq -r .url
+  a2a-delegate peer --list
+
+{_AS_IS}A scenario, such as flaky.toml:
+  [peer]                  # what it is; all of this is optional
+  name = "Flaky"
+  versions = ["1.0", "0.3"]
+
+{_AS_IS}  [[send]]                # the first send: cut within its reply, and reset
+  call = 1                # or several: [1, 3]
+  does = "CutReply"
+  at = 120
+  by = "rst"
+
+{_AS_IS}  [[send]]                # any other send of exactly this text
+  prompt = "be slow"
+  does = "Delay"
+  seconds = 5
+  then = {{ does = "RpcError", code = -32603, accepts = true }}
+
+{_AS_IS}  [[cancel]]              # all cancels
+  does = "LyingCancel"
+
+Tables are card, send, get, list and cancel. What is said of a call goes before what is said of a
+prompt, and that before what is said of all. A prompt means the gets and cancels of its task too.
+
+{_AS_IS}Exit status: 0 closed by a signal, 1 the address could not be written, 2 wrong usage.
+"""
