@@ -3,40 +3,30 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, assert_never, cast
+from typing import TYPE_CHECKING, Protocol, assert_never, cast
 
 import anyio
 
 from a2a_delegate.bindings.exchange import Exchange
-from a2a_delegate.errors import LostReplyError, PeerUnreachableError, UsageError
+from a2a_delegate.errors import UsageError
 from a2a_delegate.lifecycle.commands import Command, Downgrade, LetGo, Perform, Settle, Tell
 from a2a_delegate.lifecycle.machine import Lifecycle
 from a2a_delegate.lifecycle.observations import (
     BodyLeft,
     CancelRequested,
-    Ended,
     IdSeen,
     Observation,
     Started,
     TimePassed,
 )
-from a2a_delegate.lifecycle.operations import (
-    Fault,
-    Lost,
-    NotSent,
-    Operation,
-    OperationName,
-    Reply,
-    Unreadable,
-)
-from a2a_delegate.outcome import Attempt, AttemptOutcome
+from a2a_delegate.lifecycle.operations import Operation, OperationName, Reply
+from a2a_delegate.runtime.flight import Flight
 from a2a_delegate.runtime.owner import Bell, OwnedTask, uninterrupted
-from a2a_delegate.signals import EvidenceFailed, Settled, Signal, TransportStuck
+from a2a_delegate.runtime.signalling import Observers
+from a2a_delegate.signals import Settled, TransportStuck
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
-    from datetime import datetime
 
     from a2a_delegate.delegate import CancelToken, Observer
     from a2a_delegate.lifecycle.plan import Plan
@@ -63,75 +53,6 @@ class Performer(Protocol):
         ...
 
 
-class Observers:
-    """Tells signals in order; an observer that raises is told nothing more, and told of once."""
-
-    __slots__ = ("_observers",)
-
-    def __init__(self, observers: Sequence[Observer]) -> None:
-        self._observers = tuple(observers)
-
-    def tell(self, signal: Signal) -> None:
-        """Tell every observer that is left."""
-        told = self._observers
-        for observer in told:
-            # One that raised when it was told of another's failure is left out from there on.
-            if self._observers is not told and not self._has(observer):
-                continue
-            try:
-                observer(signal)
-            except KeyboardInterrupt:
-                raise
-            except BaseException as problem:  # noqa: BLE001 - an observer harms nobody, whatever it raises
-                self._drop(observer, problem)
-
-    def _has(self, observer: Observer) -> bool:
-        return any(one is observer for one in self._observers)
-
-    def _drop(self, observer: Observer, problem: BaseException) -> None:
-        self._observers = tuple([one for one in self._observers if one is not observer])
-        _Unraised(problem)
-        self.tell(EvidenceFailed(observer, problem))
-
-
-class _Unraised:
-    """Shows an observer's own error where Python shows those that no caller can take.
-
-    By a finalizer that raises, because only the interpreter can make what its default
-    `sys.unraisablehook` takes, and because whatever a hook does wrong ends there, too.
-    """
-
-    def __init__(self, problem: BaseException) -> None:
-        self._problem = problem
-
-    def __del__(self) -> None:
-        """Raise it; the interpreter says where, and goes on."""
-        raise self._problem
-
-
-@dataclass(slots=True)
-class _Flight:
-    """One request on its way."""
-
-    number: int
-    operation: Operation
-    exchange: Exchange
-    began: float
-    began_utc: datetime
-    version: str
-    endpoint: str
-    reply: Reply | None = None
-    task: OwnedTask | None = None
-    let_go: Literal["cancel", "deadline"] | None = None
-    renewed: bool = False
-
-    @property
-    def cut_off(self) -> bool:
-        """Whether it ended by nobody's doing here: the end of an asyncio loop cancels all tasks."""
-        failed = self.task is not None and self.task.error is not None
-        return self.reply is None and not self.let_go and not failed
-
-
 class Driver:
     """One delegation in real time. Make it, and `run` it in the task of the caller.
 
@@ -155,10 +76,10 @@ class Driver:
         self._machine = Lifecycle(plan, chance=clock.chance)
         self._observers = Observers(observers)
         self._token = token
-        self._mailbox: deque[Observation | _Flight] = deque()
+        self._mailbox: deque[Observation | Flight] = deque()
         self._bell = Bell()
         self._stepping = False
-        self._flights: dict[int, _Flight] = {}
+        self._flights: dict[int, Flight] = {}
         self._result: DelegateResult | None = None
         self._fatal: BaseException | None = None
         self._release_ends: float | None = None
@@ -228,7 +149,8 @@ class Driver:
         """Name the requests that stay, and tell the outcome, the last signal of all."""
         # A request that a cancellation of the caller's overtook has landed and not been read.
         self._read_mail()
-        stuck = [self._end_of(flight).attempt for flight in self._flights.values()]
+        now = self._clock.now()
+        stuck = [flight.ended(now).attempt for flight in self._flights.values()]
         for flight in self._flights.values():
             self._observers.tell(TransportStuck(flight.operation.name.value))
             if flight.task is not None:
@@ -245,16 +167,16 @@ class Driver:
     def _read_mail(self) -> None:
         while self._mailbox:
             news = self._mailbox.popleft()
-            if not isinstance(news, _Flight):
+            if not isinstance(news, Flight):
                 self._receive(news)
             elif self._may_be_renewed(news):
                 # Nobody would ask again, and a second time does no harm.
                 news.renewed, news.exchange = True, Exchange()
                 self._launch(news)
             else:
-                self._receive(self._end_of(news))
+                self._receive(news.ended(self._clock.now()))
 
-    def _may_be_renewed(self, flight: _Flight) -> bool:
+    def _may_be_renewed(self, flight: Flight) -> bool:
         """Whether a request that the end of the loop cut off is needed, and can be repeated."""
         needed = self._result is None and flight.operation.name in _ASKED_ONCE
         return needed and flight.cut_off and not flight.renewed
@@ -319,10 +241,10 @@ class Driver:
             exchange.on_id = lambda task_id: self._hear(IdSeen(task_id))
         clock, performer = self._clock, self._performer
         version, endpoint = performer.way_of(operation)
-        flight = _Flight(number, operation, exchange, clock.now(), clock.utc(), version, endpoint)
+        flight = Flight(number, operation, exchange, clock.now(), clock.utc(), version, endpoint)
         self._launch(flight)
 
-    def _launch(self, flight: _Flight) -> None:
+    def _launch(self, flight: Flight) -> None:
         self._flights[flight.number] = flight
         performer, operation, exchange = self._performer, flight.operation, flight.exchange
 
@@ -341,7 +263,7 @@ class Driver:
         flight.let_go = self._machine.stop
         flight.task.cancel()
 
-    def _land(self, flight: _Flight) -> None:
+    def _land(self, flight: Flight) -> None:
         """Take a request that has ended; where its task never ran, inside a callback of the loop.
 
         No clock can be read there, so all the rest is left to whoever reads the mail.
@@ -353,46 +275,3 @@ class Driver:
             self._fatal = error
         self._mailbox.append(flight)
         self._bell.ring()
-
-    def _end_of(self, flight: _Flight) -> Ended:
-        """Say how a request ended: by its reply, or by what was seen of its body."""
-        reply = flight.reply or self._without_reply(flight)
-        attempt = Attempt(
-            number=flight.number,
-            operation=flight.operation.name.value,
-            started_at=flight.began_utc,
-            seconds=max(self._clock.now() - flight.began, 0.0),
-            http_status=flight.exchange.http_status,
-            outcome=_attempt_outcome(reply),
-            body_left=flight.exchange.body_left,
-            version=flight.version,
-        )
-        return Ended(flight.number, flight.operation.name, reply, attempt)
-
-    def _without_reply(self, flight: _Flight) -> Reply:
-        error = None if flight.task is None else flight.task.error
-        reason = "" if error is None else f"{type(error).__name__} in the transport"
-        phase = flight.let_go or ("cancel" if error is None else "read")
-        problem: LostReplyError | PeerUnreachableError
-        if flight.exchange.body_left:
-            problem = LostReplyError(method=flight.operation.name.value, phase=phase, reason=reason)
-            problem.__cause__ = error
-            return Lost(problem, evidence=flight.exchange.evidence)
-        before = "deadline" if error is None else "connect"
-        problem = PeerUnreachableError(phase=before, url=flight.endpoint, reason=reason)
-        problem.__cause__ = error
-        return NotSent(problem)
-
-
-def _attempt_outcome(reply: Reply) -> AttemptOutcome:
-    match reply:
-        case Fault():
-            return AttemptOutcome.REFUSED
-        case Unreadable():
-            return AttemptOutcome.NOT_UNDERSTOOD
-        case NotSent():
-            return AttemptOutcome.NOT_SENT
-        case Lost():
-            return AttemptOutcome.LOST
-        case _:
-            return AttemptOutcome.ANSWERED
