@@ -155,12 +155,24 @@ async def test_a_token_may_be_cancelled_in_a_callback_of_the_loop(anyio_backend_
     assert stopped.value is reason
 
 
-async def test_a_token_is_left_as_it_was() -> None:
-    token = CancelToken()
+async def test_nobody_listens_to_a_token_any_more_once_the_card_is_found() -> None:
+    class Listened(CancelToken):
+        listeners = 0
+
+        def subscribe(self, listener: Callable[[], None]) -> Callable[[], None]:
+            undo = super().subscribe(listener)
+            self.listeners += 1
+
+            def counted() -> None:
+                undo()
+                self.listeners -= 1
+
+            heard.append(self.listeners)
+            return counted
+
+    token, heard = Listened(), list[int]()
     await fetch_from(ScriptedPeer(), cancel=token)
-    with anyio.fail_after(5):
-        token.cancel()
-        await anyio.lowlevel.checkpoint()
+    assert (heard, token.listeners) == ([1], 0)
 
 
 @pytest.mark.spec("CARR-15")
