@@ -205,7 +205,7 @@ async def _must_be_misuse(call: Awaitable[object], what: str) -> None:
         got = await call
     except UsageError:
         return
-    must(got is None, f"{what} takes the handle of another delegate, and gives {got!r}")
+    pytest.fail(f"{what} takes the handle of another delegate, and gives {got!r}")
 
 
 def _kept(handle: DelegationHandle | None, delegate: Delegate) -> DelegationHandle:
