@@ -1,12 +1,12 @@
 """The connections of a client of ours: who may use one, who waits, and what must not mix.
 
-A *lane* is one connection with one call on it. Calls are of two kinds. Short ones (a get, a cancel)
-wait in a fair queue, because every further connection costs CPU. One that a peer may hold open, a
-send, gets a lane at once, because nobody knows for how long it is held: what one peer holds open
-starves nobody. Either kind takes the lane that was used last, so the others grow old and end.
+A *lane* is one connection with one call on it. Calls are of two kinds, with a queue for each: short
+ones (a get, a cancel), and those that a peer may hold open for as long as it works, the sends. What
+is held open starves nobody: sends never wait for the end of sends that are held, and short calls
+never for a send. Either kind takes the lane that was used last, so the others grow old and end.
 
 Everything is kept apart by the origin that is asked, the tenant and the principal: the connections,
-the cookies, and the queue.
+the cookies, and the queues.
 """
 
 from __future__ import annotations
@@ -96,13 +96,15 @@ class _Key(NamedTuple):
 class _Realm:
     """What belongs to one key and to no other."""
 
-    __slots__ = ("calls", "cookies", "idle", "key", "turns")
+    __slots__ = ("calls", "cookies", "held", "idle", "key", "short")
 
     def __init__(self, key: _Key) -> None:
         self.key = key
         self.calls = 0
         self.idle: deque[Lane] = deque()  # the one that was used last is at the right end
-        self.turns = Turns()
+        self.short = Turns()
+        # Only the limit of open files bounds it, where a lane is opened.
+        self.held = Turns(most=sys.maxsize)
         self.cookies: httpx.Cookies | None = None
 
     @property
@@ -141,20 +143,21 @@ class Lanes(httpx.AsyncBaseTransport):
         """Carry one request by a lane that is free, or a new one."""
         realm = self._realm_of(request)
         realm.calls += 1
-        lane, turn = None, False
+        is_held = request.extensions.get(OPERATION_EXTENSION) in HELD
+        turns = realm.held if is_held else realm.short
+        lane, turn = None, None
         try:
-            if request.extensions.get(OPERATION_EXTENSION) not in HELD:
-                await realm.turns.enter()
-                turn = True
+            await turns.enter()
+            turn = turns
             lane = await self._lane_for(realm, request.url)
             if realm.cookies is not None:
                 realm.cookies.set_cookie_header(request)
             response = await lane.handle_async_request(request)
         except BaseException:
-            self._end(realm, lane, turn=turn)
+            self._end(realm, lane, turn)
             raise
         response.request = request
-        response.stream = _Reply(response.stream, partial(self._end, realm, lane, turn=turn))
+        response.stream = _Reply(response.stream, partial(self._end, realm, lane, turn))
         if "set-cookie" in response.headers:
             realm.cookies = realm.cookies or few_cookies()
             realm.cookies.extract_cookies(response)
@@ -201,7 +204,7 @@ class Lanes(httpx.AsyncBaseTransport):
         self._open.add(lane)
         return lane
 
-    def _end(self, realm: _Realm, lane: Lane | None, *, turn: bool) -> None:
+    def _end(self, realm: _Realm, lane: Lane | None, turn: Turns | None) -> None:
         """Take back what a call has used."""
         if lane is not None:
             if lane.is_whole and not self._closed:
@@ -209,8 +212,8 @@ class Lanes(httpx.AsyncBaseTransport):
                 self._idle[lane] = self._now(), realm
             else:
                 self._open.discard(lane)
-        if turn:
-            realm.turns.leave()
+        if turn is not None:
+            turn.leave()
         realm.calls -= 1
         self._forget(realm)
 

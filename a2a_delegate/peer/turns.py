@@ -1,8 +1,8 @@
-"""The queue before the connections of short calls: fair, and as wide as it pays.
+"""The queue before the connections: fair, and as wide as it pays.
 
 Every connection costs CPU, and more of them help only as long as callers wait for the network. So
-the queue is narrow at first, and doubles while callers wait and this thread has time, or while
-nothing moves: a thread that is busy with other things is no reason to wait for a peer that hangs.
+the queue is narrow at first, and doubles while callers wait, unless it is their own calls that keep
+this thread busy: then a call that waits costs less than one more connection.
 """
 
 from __future__ import annotations
@@ -20,17 +20,20 @@ LEAST_WIDTH = 8
 """How many calls go at once at first."""
 
 MOST_WIDTH = 512
-"""How many calls go at once at most; beyond it a caller waits for the call of another one."""
+"""How many short calls go at once at most; beyond it one waits for the end of another."""
 
-PATIENCE = 0.05
+PATIENCE = 0.025
 """Seconds that callers wait before anyone looks whether the queue should be wider."""
 
 _BUSY = 0.5
 """The part of its time that a thread may be at work and still be worth more connections."""
 
+_DEAREST_CALL = 0.005
+"""Seconds of CPU that no call takes; where more is spent, the thread is busy with other things."""
+
 
 class Turns:
-    """Gives turns to callers in the order in which they came. Made inside an event loop.
+    """Gives turns to callers in the order in which they came.
 
     `async with` is left out on purpose: a turn is taken in one place and ends in another, when the
     last byte of a reply has been read. Every `enter` that returns is followed by one `leave`, also
@@ -38,8 +41,8 @@ class Turns:
     """
 
     __slots__ = (
+        "_ended",
         "_most",
-        "_moved",
         "_since",
         "_spent",
         "_taken",
@@ -63,9 +66,10 @@ class Turns:
         self._waiting: deque[_Turn] = deque()
         # Who looks after all that wait, by a timer: one of them is enough, and all would be dear.
         self._watch: _Turn | None = None
-        self._since = anyio.current_time()
-        self._spent = thread_time()
-        self._moved = False
+        # The last look, or when the first one of those who wait now came.
+        self._since = 0.0
+        self._spent = 0.0
+        self._ended = 0
 
     @property
     def waiting(self) -> int:
@@ -77,9 +81,10 @@ class Turns:
         if self._taken < self.width and not self._waiting:
             self._taken += 1
             return
+        if not self._waiting:
+            self._since, self._spent, self._ended = anyio.current_time(), self._thread_time(), 0
         turn = _Turn()
         self._waiting.append(turn)
-        self._consider()
         try:
             while not turn.granted:
                 await self._wait(turn)
@@ -95,7 +100,7 @@ class Turns:
 
     def leave(self) -> None:
         """End a turn: it goes to the caller that has waited longest."""
-        self._moved = True
+        self._ended += 1
         if self._waiting:
             self._waiting.popleft().grant()
         else:
@@ -121,17 +126,15 @@ class Turns:
             self._waiting[-1].woken.set()
 
     def _consider(self) -> None:
-        """Double the width where the thread has had time since the last look, or no turn ended."""
+        """Double the width, unless calls that end are what keeps the thread busy."""
         now, spent = anyio.current_time(), self._thread_time()
-        seconds = now - self._since
+        seconds, work = now - self._since, spent - self._spent
         # Half of it: a timer may be a little early.
         if not self._waiting or seconds < PATIENCE / 2:
             return
-        busy = (spent - self._spent) / seconds
-        stuck = not self._moved
-        self._since, self._spent, self._moved = now, spent, False
-        if busy < _BUSY or stuck:
+        if work < seconds * _BUSY or work > self._ended * _DEAREST_CALL:
             self.width = min(self.width * 2, self._most)
+        self._since, self._spent, self._ended = now, spent, 0
         while self._waiting and self._taken < self.width:
             self._taken += 1
             self._waiting.popleft().grant()

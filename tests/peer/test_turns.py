@@ -172,7 +172,7 @@ async def test_a_busy_thread_gets_no_wider_queue_before_it_has_time_again() -> N
 
 
 @pytest.mark.spec("CARR-25")
-async def test_where_nothing_moves_the_queue_doubles_however_busy_the_thread_is() -> None:
+async def test_a_thread_that_is_busy_with_other_things_lets_the_queue_double() -> None:
     turns = Turns(width=1, thread_time=Thread(0.9).time)
     await turns.enter()
     async with callers(turns, 5) as came:
