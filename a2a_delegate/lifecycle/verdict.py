@@ -109,16 +109,23 @@ def running(seen: Evidence, task: Task) -> DelegateResult:
 
 def stopped(seen: Evidence, receipt: CancelReceipt) -> DelegateResult:
     """Let the reason of stopping decide: the task is known, and no answer came before the bound."""
-    cause = seen.cause
     if seen.gone is not None:
         return unknown(seen, seen.gone)
+    if (cancelled := _cancelled(seen, receipt)) is not None:
+        return cancelled
+    if seen.task_id is None:
+        return without_answer(seen)
+    # Work in this process shows its id when it begins, and no state before it ends.
+    working = TaskState.WORKING.value if seen.plan.in_process else "unknown"
+    before = seen.state_before_cancel or working
+    return TimedOut(last_state=before, receipt=receipt, **_common(seen))
+
+
+def _cancelled(seen: Evidence, receipt: CancelReceipt) -> Cancelled | None:
+    """Return the outcome where somebody cancelled; None at the deadline and without a cause."""
+    cause = seen.cause
     if cause is None or cause.by == "deadline":
-        if seen.task_id is None:
-            return without_answer(seen)
-        # Work in this process shows its id when it begins, and no state before it ends.
-        working = TaskState.WORKING.value if seen.plan.in_process else "unknown"
-        before = seen.state_before_cancel or working
-        return TimedOut(last_state=before, receipt=receipt, **_common(seen))
+        return None
     return Cancelled(by=cause.by, reason=cause.reason, receipt=receipt, **_common(seen))
 
 
@@ -136,15 +143,13 @@ def receipt_of(result: DelegateResult) -> CancelReceipt:
 
 def without_answer(seen: Evidence) -> DelegateResult:
     """Let the last error and the effect decide: no task is known and none will be."""
-    cause, fault = seen.cause, seen.fault
-    if cause is not None and cause.by != "deadline":
-        receipt = CancelReceipt.UNREACHED if seen.unproven else CancelReceipt.NOT_NEEDED
-        return Cancelled(by=cause.by, reason=cause.reason, receipt=receipt, **_common(seen))
-    if fault is not None:
+    receipt = CancelReceipt.UNREACHED if seen.unproven else CancelReceipt.NOT_NEEDED
+    if (cancelled := _cancelled(seen, receipt)) is not None:
+        return cancelled
+    if seen.fault is not None:
         common = _common(seen, late=seen.fault_is_late)
-        if seen.unproven:
-            return Failed(error=fault.error, **common)
-        return Rejected(error=fault.error, **common)
+        kind = Failed if seen.unproven else Rejected
+        return kind(error=seen.fault.error, **common)
     if not seen.unproven:
         return Failed(error=seen.error or _never_left(seen), **_common(seen))
     return _never_answered(seen)
@@ -169,8 +174,8 @@ def unknown(seen: Evidence, cause: DelegateError) -> DelegateResult:
 
 def ambiguous(seen: Evidence, found: int) -> DelegateResult:
     """Say that several tasks carry our message: none of them can be called ours."""
-    if seen.cause is not None and seen.cause.by != "deadline":
-        return without_answer(seen)
+    if (cancelled := _cancelled(seen, CancelReceipt.UNREACHED)) is not None:
+        return cancelled
     reason = f"{found} tasks at the peer carry this message"
     return unknown(seen, LostReplyError(method="send", phase="read", reason=reason))
 
