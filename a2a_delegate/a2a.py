@@ -144,7 +144,7 @@ class A2ADelegate:
             peer,
             deadline=deadline,
             keeps_contexts=peer.identity not in self._lost_contexts,
-            older=self._agreement.downgrade if self.config.allow_downgrade else None,
+            fallback=self._agreement.downgrade if self.config.allow_downgrade else None,
         )
         return await self._drive(plan, peer, cancel, observer)
 

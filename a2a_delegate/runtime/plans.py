@@ -38,14 +38,18 @@ class Planner:
         *,
         deadline: float | None,
         keeps_contexts: bool,
-        older: AgentInterface | None,
+        fallback: AgentInterface | None,
     ) -> Plan:
-        """Plan to send a message with a fresh id; `older` is the interface to fall back to."""
+        """Plan to send a message with a fresh id; `fallback` is of another version, if allowed."""
         message_id = self._clock.new_id()
-        fallback = None
+        second = None
         # An answer goes by the version of its question: the task lives there (TURN-1).
-        if older is not None and older.version != peer.version and asked.continues is None:
-            fallback = self._route(asked, message_id, older)
+        if (
+            fallback is not None
+            and fallback.version is not peer.version
+            and asked.continues is None
+        ):
+            second = self._route(asked, message_id, fallback)
         route = self._route(
             asked,
             message_id,
@@ -53,7 +57,7 @@ class Planner:
             looks_up=peer.can_look_up,
             keeps_contexts=keeps_contexts,
         )
-        return self._plan(route, Mission.HAND_OVER, deadline, fallback)
+        return self._plan(route, Mission.HAND_OVER, deadline, second)
 
     def take_up(
         self,
