@@ -55,5 +55,10 @@ def _refusal(wrong: typer.BadParameter, words: Sequence[str]) -> dict[str, JSON]
     command = next((word for word in words if not word.startswith("-")), "")
     if command == "card":
         return card_object(Looked("", error=error))
+    if command == "peer":
+        # As in `peer_app`: the twins take their time to import.
+        from a2a_delegate.cli.peer_command import address_object  # noqa: PLC0415 - as said above
+
+        return address_object(None, (), error)
     begun = command in {"resume", "cancel"}
     return outcome_object(Refused(error, begun=begun).result, hide=str)

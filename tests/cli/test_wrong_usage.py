@@ -18,13 +18,14 @@ WRONG = {
         "Invalid value for '--timeout'",
     ),
     "an option without its value": (("card", "http://a.example", "--header"), "--header"),
+    "a port that is none": (("peer", "--port", "x"), "Invalid value for '--port'"),
     "words left over": (("card", "http://a.example", "one", "two"), "2 more words"),
     "an unknown command": (("frob",), "No such command 'frob'"),
     "a missing command": ((), "No such option: --json"),
 }
 
 
-@pytest.mark.spec("CLI-3", "CLI-7", "CLI-8")
+@pytest.mark.spec("CLI-3", "CLI-7", "CLI-8", "PEER-2")
 @pytest.mark.parametrize(("words", "complaint"), WRONG.values(), ids=WRONG)
 def test_what_the_parser_refuses_is_one_object_where_json_was_asked_for(
     words: tuple[str, ...], complaint: str
@@ -38,6 +39,8 @@ def test_what_the_parser_refuses_is_one_object_where_json_was_asked_for(
     assert complaint in told["error"]["message"]
     if first == ("card",):
         assert told["usable"] is False
+    elif first == ("peer",):
+        assert told["url"] is None
     else:
         assert (told["status"], told["effect"]) == ("failed", "not-started")
 
