@@ -1,38 +1,76 @@
-"""An agent that completes every task in its first reply, as cheaply as HTTP/1.1 allows.
+"""An agent that does nothing for its tasks, as cheaply as HTTP/1.1 allows.
 
-Run as a program it prints its URL and serves on loopback until its standard input ends. It speaks
-A2A 1.0 over JSON-RPC on connections that are kept, and checks what it is sent: a benchmark of wrong
-requests would measure nothing.
+    python completing_agent.py [--latency 0] [--work 0]
+
+Run as a program it prints its URL and serves on loopback until its standard input ends. A task is
+completed in the first reply, or where there is `--work`, that many seconds later; every reply takes
+`--latency` seconds. It speaks A2A 1.0 over JSON-RPC on connections that are kept, and checks what
+it is sent: a benchmark of wrong requests would measure nothing.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio  # noqa: TID251 - a server of its own, without the package
 import json
 import sys
+import time
 from typing import Final
 
 HOST: Final = "127.0.0.1"
+BACKLOG: Final = 2_048
+"""Connections that may wait to be accepted: a thousand callers come at once."""
 _END_OF_HEAD: Final = b"\r\n\r\n"
 
 
-def reply_to(body: bytes) -> bytes:
-    """Answer a `SendMessage` with its completed task. Raises ValueError for anything else."""
-    request = json.loads(body)
-    if request["jsonrpc"] != "2.0" or request["method"] != "SendMessage":
-        raise ValueError(f"no SendMessage of 1.0: {body!r:.200}")
-    message = request["params"]["message"]
-    task = {
-        "id": f"task-of-{message['messageId']}",
+class Agent:
+    """What the agent knows: when each task began, and how long it and its replies take."""
+
+    def __init__(self, *, latency: float = 0.0, work: float = 0.0) -> None:
+        self.latency = latency
+        self._work = work
+        self._tasks: dict[str, tuple[float, dict[str, object]]] = {}
+
+    def reply_to(self, body: bytes) -> bytes:
+        """Answer a `SendMessage` or a `GetTask`. Raises ValueError for anything else."""
+        request = json.loads(body)
+        if request["jsonrpc"] != "2.0":
+            raise ValueError(f"no JSON-RPC 2.0: {body!r:.200}")
+        if request["method"] == "SendMessage":
+            task = self._begun(request["params"]["message"])
+            result: dict[str, object] = {"task": task}
+        elif request["method"] == "GetTask":
+            result = self._task(request["params"]["id"])
+        else:
+            raise ValueError(f"no request of 1.0 that is known here: {body!r:.200}")
+        reply = {"jsonrpc": "2.0", "id": request["id"], "result": result}
+        return json.dumps(reply, separators=(",", ":")).encode()
+
+    def _begun(self, message: dict[str, object]) -> dict[str, object]:
+        name = f"task-of-{message['messageId']}"
+        if not self._work:
+            return _task(name, message, completed=True)
+        self._tasks[name] = time.monotonic(), message
+        return self._task(name)
+
+    def _task(self, name: str) -> dict[str, object]:
+        began, message = self._tasks[name]
+        return _task(name, message, completed=time.monotonic() - began >= self._work)
+
+
+def _task(name: str, message: dict[str, object], *, completed: bool) -> dict[str, object]:
+    state = "TASK_STATE_COMPLETED" if completed else "TASK_STATE_WORKING"
+    task: dict[str, object] = {
+        "id": name,
         "contextId": message.get("contextId", "a-context-of-ours"),
-        "status": {"state": "TASK_STATE_COMPLETED", "timestamp": "2026-11-30T12:00:00.000Z"},
-        "artifacts": [
-            {"artifactId": "the-answer", "name": "answer", "parts": [{"text": "It is done."}]}
-        ],
+        "status": {"state": state, "timestamp": "2026-11-30T12:00:00.000Z"},
         "history": [message],
     }
-    result = {"jsonrpc": "2.0", "id": request["id"], "result": {"task": task}}
-    return json.dumps(result, separators=(",", ":")).encode()
+    if completed:
+        task["artifacts"] = [
+            {"artifactId": "the-answer", "name": "answer", "parts": [{"text": "It is done."}]}
+        ]
+    return task
 
 
 def card_of(host: str) -> bytes:
@@ -58,7 +96,8 @@ def card_of(host: str) -> bytes:
 class Connection(asyncio.Protocol):
     """One kept connection: requests in, replies out, in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
         self._transport: asyncio.Transport | None = None
         self._received = b""
 
@@ -77,7 +116,12 @@ class Connection(asyncio.Protocol):
                 "content-type: application/json\r\n"
                 f"content-length: {len(body)}\r\n\r\n"
             )
-            self._transport.write(head.encode("ascii") + body)
+            reply = head.encode("ascii") + body
+            if self._agent.latency:
+                loop = asyncio.get_running_loop()
+                loop.call_later(self._agent.latency, self._transport.write, reply)
+            else:
+                self._transport.write(reply)
 
     def _next_reply(self) -> bytes | None:
         """Take the first request, once all of it has come, and answer it."""
@@ -92,17 +136,26 @@ class Connection(asyncio.Protocol):
         self._received = rest[length:]
         if first.startswith(b"get "):
             return card_of(fields[b"host"].decode("ascii"))
-        return reply_to(rest[:length])
+        return self._agent.reply_to(rest[:length])
 
 
-async def serve() -> None:
+async def serve(agent: Agent) -> None:
     """Serve until standard input ends."""
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(Connection, HOST, 0)
+    server = await loop.create_server(lambda: Connection(agent), HOST, 0, backlog=BACKLOG)
     async with server:
         print(f"http://{HOST}:{server.sockets[0].getsockname()[1]}", flush=True)
         await loop.run_in_executor(None, sys.stdin.buffer.read)
 
 
+def main() -> None:
+    """Read the options, and serve."""
+    parser = argparse.ArgumentParser(description="An agent that does nothing for its tasks.")
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds that a reply takes")
+    parser.add_argument("--work", type=float, default=0.0, help="seconds that a task takes")
+    options = parser.parse_args()
+    asyncio.run(serve(Agent(latency=options.latency, work=options.work)))
+
+
 if __name__ == "__main__":
-    asyncio.run(serve())
+    main()

@@ -109,7 +109,6 @@ async def test_a_connection_is_reusable_between_whole_replies_and_while_it_is_yo
         await old.aclose()
 
 
-@pytest.mark.spec("CARR-28")
 def head(*lines: str) -> bytes:
     return "\r\n".join(("HTTP/1.1 200 OK", *lines, "", "")).encode()
 
@@ -117,6 +116,7 @@ def head(*lines: str) -> bytes:
 UNASKED = b"HTTP/1.1 401 No\r\nWWW-Authenticate: Bearer\r\nContent-Length: 0\r\n\r\n"
 
 
+@pytest.mark.spec("CARR-28")
 @pytest.mark.parametrize(
     "pieces",
     [
@@ -163,6 +163,7 @@ async def test_a_reply_that_nobody_asked_for_answers_no_other_request(
         tasks.cancel_scope.cancel()
 
 
+@pytest.mark.spec("CARR-28")
 async def test_a_connection_whose_reply_was_left_is_closed_and_not_whole() -> None:
     async def talk(line: Line) -> None:
         await line.hear()
