@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import anyio
 import pytest
 
@@ -17,14 +19,17 @@ from a2a_delegate import (
 )
 from a2a_delegate.testing import Hang, Operation, ScriptedPeer
 
+if TYPE_CHECKING:
+    import httpx
+
 pytestmark = [pytest.mark.anyio, pytest.mark.virtual_time]
 
 CONFIG = A2ADelegateConfig(poll_interval=0.5, client_context_ids=False)
 
 
-async def delegate(peer: ScriptedPeer, client: object) -> A2ADelegate:
-    card = await fetch_agent_card(peer.url, client=client)  # type: ignore[arg-type]
-    return A2ADelegate("peer", card, client=client, config=CONFIG)  # type: ignore[arg-type]
+async def delegate(peer: ScriptedPeer, client: httpx.AsyncClient) -> A2ADelegate:
+    card = await fetch_agent_card(peer.url, client=client)
+    return A2ADelegate("peer", card, client=client, config=CONFIG)
 
 
 @pytest.mark.spec("RUN-8")

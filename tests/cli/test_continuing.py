@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -118,17 +118,24 @@ def test_an_answer_whose_reply_is_lost_and_not_found_is_unknown(old_peer: PeerOn
 # -- what is proposed ------------------------------------------------------------------------------
 
 
+GIVEN: dict[str, Any] = {"delegate_id": "d", "effect": Effect.RAN, "handle": HANDLE}
+
+
 def stopped(kind: type, receipt: CancelReceipt) -> DelegateResult:
-    common = {"delegate_id": "d", "effect": Effect.RAN, "receipt": receipt, "handle": HANDLE}
+    common: dict[str, Any] = {
+        "delegate_id": "d",
+        "effect": Effect.RAN,
+        "receipt": receipt,
+        "handle": HANDLE,
+    }
     result: DelegateResult = (
-        Cancelled(by="caller", **common)  # type: ignore[arg-type]
+        Cancelled(by="caller", **common)
         if kind is Cancelled
-        else TimedOut(last_state="working", **common)  # type: ignore[arg-type]
+        else TimedOut(last_state="working", **common)
     )
     return result
 
 
-GIVEN = {"delegate_id": "d", "effect": Effect.RAN, "handle": HANDLE}
 IN_JSON = shlex.quote(HANDLE.to_json())
 
 
@@ -137,19 +144,19 @@ IN_JSON = shlex.quote(HANDLE.to_json())
     ("result", "line"),
     [
         (
-            InputRequired(question=QUESTION, **GIVEN),  # type: ignore[arg-type]
+            InputRequired(question=QUESTION, **GIVEN),
             f"to answer: a2a-delegate send https://a.example 'YOUR ANSWER' --continue {IN_JSON}",
         ),
         (
-            AuthRequired(question=QUESTION, **GIVEN),  # type: ignore[arg-type]
+            AuthRequired(question=QUESTION, **GIVEN),
             f"to wait until it has them: a2a-delegate resume {IN_JSON} --auth-required wait",
         ),
         (
-            Running(last_state="working", **GIVEN),  # type: ignore[arg-type]
+            Running(last_state="working", **GIVEN),
             f"to go on: a2a-delegate resume {IN_JSON}",
         ),
         (
-            Unknown(cause=LOST, **GIVEN),  # type: ignore[arg-type]
+            Unknown(cause=LOST, **GIVEN),
             f"to go on: a2a-delegate resume {IN_JSON}",
         ),
         *(
@@ -166,7 +173,7 @@ IN_JSON = shlex.quote(HANDLE.to_json())
         ),
         (stopped(Cancelled, CancelReceipt.CONFIRMED), None),
         (stopped(TimedOut, CancelReceipt.NOT_NEEDED), None),
-        (Completed(**GIVEN), None),  # type: ignore[arg-type]
+        (Completed(**GIVEN), None),
         (Unknown(delegate_id="d", effect=Effect.MAY_HAVE_RUN, cause=LOST), None),
     ],
     ids=lambda value: getattr(value, "status", ""),

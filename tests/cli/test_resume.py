@@ -31,6 +31,7 @@ from tests.cli.pseudo_terminal import Terminal
 from tests.cli.test_send import MEMBERS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from a2a_delegate.testing import GroundTruth
@@ -48,7 +49,7 @@ def requests(peer: PeerOnAPort) -> list[Operation | None]:
     return peer.do(lambda it: [one.operation for one in it.truth.requests])
 
 
-def is_asked_for(before: int) -> object:
+def is_asked_for(before: int) -> Callable[[GroundTruth], bool]:
     """Make a condition: the task was asked for since there were so many requests."""
 
     def is_true(truth: GroundTruth) -> bool:
@@ -122,7 +123,7 @@ def test_a_task_that_waits_for_credentials_is_watched_until_they_are_there(
     assert asked.status == 4
     before = len(requests(peer))
     waiting = start("resume", asked.out.decode(), "--auth-required", "wait", *QUICKLY)
-    peer.wait_until(is_asked_for(before))  # type: ignore[arg-type]
+    peer.wait_until(is_asked_for(before))
     peer.do(lambda it: it.finish(it.truth.tasks[0].id, text="let in"))
     done = finish(waiting)
     assert (done.status, done.out) == (0, b"let in\n")
@@ -136,7 +137,7 @@ def test_a_signal_cancels_at_the_peer_and_says_so(peer: PeerOnAPort) -> None:
     handle = begin(peer, "stuck")
     before = len(requests(peer))
     process = start("resume", handle.to_json(), *QUICKLY)
-    peer.wait_until(is_asked_for(before))  # type: ignore[arg-type]
+    peer.wait_until(is_asked_for(before))
     process.send_signal(signal.SIGINT)
     done = finish(process)
     assert (done.status, done.out) == (5, b"")
@@ -151,7 +152,7 @@ def test_a_signal_during_one_look_stops_nothing_and_says_so(peer: PeerOnAPort) -
     before = len(requests(peer))
     peer.do(lambda it: it.always(Operation.GET, Hang()))
     process = start("resume", handle.to_json(), "--no-wait")
-    peer.wait_until(is_asked_for(before))  # type: ignore[arg-type]
+    peer.wait_until(is_asked_for(before))
     process.send_signal(signal.SIGTERM)
     done = finish(process)
     assert done.status == 5
@@ -396,7 +397,7 @@ def test_what_a_killed_process_began_another_one_resumes(peer: PeerOnAPort, tmp_
 def test_a_command_that_is_ended_at_once_says_how_to_look_again(peer: PeerOnAPort) -> None:
     peer.do(lambda it: it.always(Operation.CANCEL, IgnoredCancel()))
     process = start("send", peer.origin, "stuck", *QUICKLY)
-    peer.wait_until(is_asked_for(0))  # type: ignore[arg-type]
+    peer.wait_until(is_asked_for(0))
     process.send_signal(signal.SIGINT)
     peer.wait_until(lambda truth: truth.cancels == 1)
     process.send_signal(signal.SIGINT)
