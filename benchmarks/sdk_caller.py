@@ -13,10 +13,13 @@ import sys
 import time
 
 import httpx
-from a2a.client import ClientConfig, ClientFactory
-from a2a.client.client import Client  # noqa: TC002 - nothing is checked there
-from a2a.helpers.proto_helpers import new_text_message
-from a2a.types.a2a_pb2 import Role, SendMessageRequest, TaskState
+from a2a.client import Client, ClientConfig, ClientFactory  # type: ignore[import-not-found]
+from a2a.helpers.proto_helpers import new_text_message  # type: ignore[import-not-found]
+from a2a.types.a2a_pb2 import (  # type: ignore[import-not-found]
+    Role,
+    SendMessageRequest,
+    TaskState,
+)
 
 
 async def one_call(client: Client, prompt: str) -> None:
