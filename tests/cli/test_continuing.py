@@ -122,18 +122,9 @@ GIVEN: dict[str, Any] = {"delegate_id": "d", "effect": Effect.RAN, "handle": HAN
 
 
 def stopped(kind: type, receipt: CancelReceipt) -> DelegateResult:
-    common: dict[str, Any] = {
-        "delegate_id": "d",
-        "effect": Effect.RAN,
-        "receipt": receipt,
-        "handle": HANDLE,
-    }
-    result: DelegateResult = (
-        Cancelled(by="caller", **common)
-        if kind is Cancelled
-        else TimedOut(last_state="working", **common)
-    )
-    return result
+    if kind is Cancelled:
+        return Cancelled(by="caller", receipt=receipt, **GIVEN)
+    return TimedOut(last_state="working", receipt=receipt, **GIVEN)
 
 
 IN_JSON = shlex.quote(HANDLE.to_json())
