@@ -95,6 +95,17 @@ def test_a_question_whose_words_have_moved_into_the_history_is_an_old_one() -> N
     assert isinstance(story.time_comes().ends("completed").result, Completed)
 
 
+@pytest.mark.spec("HAND-9")
+@pytest.mark.parametrize("history", [(), ("message-0", "rewritten")])
+def test_a_question_without_words_is_an_old_one_also_where_the_history_is_hidden(
+    history: tuple[str, ...],
+) -> None:
+    story = answers().ends(asking("", *history, text="", at=1))
+    assert not story.settled
+    story.time_comes().ends("working").time_comes()
+    assert isinstance(story.ends(asking("", *history, text="", at=2)).result, InputRequired)
+
+
 @pytest.mark.spec("HAND-9", "OUT-17")
 def test_a_first_question_without_words_is_asked() -> None:
     asked = Story().sends().ends(asking("", TAKEN, text="", at=1)).result
