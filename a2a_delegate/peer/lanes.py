@@ -46,6 +46,9 @@ A peer that closes one as the next send arrives leaves an outcome that nobody ca
 close theirs after 5 seconds and more, so ours go well before (httpx itself keeps them for 5).
 """
 
+HELD_PART = 7 / 8
+"""The part of all lanes that peers may hold open; tasks are asked for and cancelled by the rest."""
+
 MAX_REALMS = 1_000
 """How many are remembered, with their cookies, that have nothing on its way."""
 
@@ -149,7 +152,7 @@ class Lanes(httpx.AsyncBaseTransport):
         try:
             await turns.enter()
             turn = turns
-            lane = await self._lane_for(realm, request.url)
+            lane = await self._lane_for(realm, request.url, is_held=is_held)
             if realm.cookies is not None:
                 realm.cookies.set_cookie_header(request)
             response = await lane.handle_async_request(request)
@@ -188,7 +191,7 @@ class Lanes(httpx.AsyncBaseTransport):
         self._realms[key] = realm = _Realm(key)
         return realm
 
-    async def _lane_for(self, realm: _Realm, url: httpx.URL) -> Lane:
+    async def _lane_for(self, realm: _Realm, url: httpx.URL, *, is_held: bool) -> Lane:
         await self._close_old()
         while realm.idle:
             lane = realm.idle.pop()
@@ -198,7 +201,8 @@ class Lanes(httpx.AsyncBaseTransport):
             await self._close(lane)
         if self._closed:
             raise RuntimeError(CLOSED)
-        if len(self._open) >= self._most():
+        most = self._most() * (HELD_PART if is_held else 1)
+        if len(self._open) >= most:
             await self._make_room()
         lane = self._open_lane(url)
         self._open.add(lane)

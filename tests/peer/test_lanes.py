@@ -198,6 +198,29 @@ async def test_a_send_that_meets_the_limit_of_files_was_not_sent() -> None:
     assert [track.closed for track in yard.tracks].count(True) == 1
 
 
+@pytest.mark.spec("CARR-26")
+async def test_sends_that_are_held_leave_room_to_ask_and_to_cancel() -> None:
+    yard, refused = Yard(most=16), []
+
+    async def send() -> None:
+        if isinstance(await carry(yard.client, errand("send"), Exchange()), NotSent):
+            refused.append(1)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(20):
+            tasks.start_soon(send)
+        with anyio.fail_after(5):
+            while sum(yard.used) + len(refused) < 20:
+                await anyio.lowlevel.checkpoint()
+        assert len(refused) == 20 - 14
+        for name in ("get", "cancel"):
+            tasks.start_soon(carry, yard.client, errand(name), Exchange())
+        with anyio.fail_after(5):
+            while sum(yard.used) < 16:
+                await anyio.lowlevel.checkpoint()
+        yard.end()
+
+
 @pytest.mark.spec("CARR-24")
 async def test_what_is_remembered_of_principals_is_bounded() -> None:
     yard = Yard(held=False)
