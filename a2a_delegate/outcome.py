@@ -17,6 +17,7 @@ from dataclasses import MISSING, field, fields
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, assert_never
+from urllib.parse import urlsplit
 
 from a2a_delegate.errors import (
     DelegateError,
@@ -382,6 +383,9 @@ def _read_handle(facts: object) -> DelegationHandle:
         if fact.name not in _WORDS_OF_THE_PEER:
             text.encode()  # a ValueError for what UTF-8 cannot carry
         texts[fact.name] = text
+    if "@" in urlsplit(texts["endpoint"]).netloc:
+        # No handle of ours has one, and it would be shown where handles are.
+        raise ValueError("its endpoint holds user information")
     sent_at = datetime.fromisoformat(texts.pop("sent_at"))
     if sent_at.tzinfo is None:
         raise ValueError("sent_at must say its offset from UTC")

@@ -106,6 +106,8 @@ def test_a_handle_of_a_later_version_is_read_by_what_is_known() -> None:
         (json.dumps({**FACTS, "task_id": 7}), "task_id must be text"),
         (json.dumps({**FACTS, "message_id": None}), "message_id must be text"),
         (json.dumps({**FACTS, "endpoint": ["https://x"]}), "endpoint must be text"),
+        (json.dumps({**FACTS, "endpoint": "https://user:s3cret@peer.example"}), "user information"),
+        (json.dumps({**FACTS, "endpoint": "https://[::1"}), "IPv6"),
         (json.dumps({**FACTS, "delegate_id": "\ud800"}), "surrogates"),
         (json.dumps({**FACTS, "sent_at": "yesterday"}), "isoformat"),
         (json.dumps({**FACTS, "sent_at": "2026-03-01T12:30:15"}), "offset from UTC"),
@@ -118,6 +120,7 @@ def test_what_is_no_handle_is_refused_in_a_sentence(text: str, complaint: str) -
         DelegationHandle.from_json(text)
     assert complaint in str(refusal.value)
     assert len(str(refusal.value)) < 400, "hostile text is not repeated at length"
+    assert "s3cret" not in str(refusal.value)
 
 
 def test_a_missing_fact_is_named() -> None:
