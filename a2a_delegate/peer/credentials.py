@@ -34,6 +34,21 @@ PROTOCOL_HEADERS = frozenset(
 )
 """Headers that say how the protocol is spoken: of these, the caller's own are left out."""
 
+_HEADERS_OF_HTTP = frozenset(
+    {
+        "connection",
+        "cookie",
+        "expect",
+        "host",
+        "keep-alive",
+        "proxy-authorization",
+        "te",
+        "trailer",
+        "upgrade",
+    }
+)
+"""Headers by which HTTP itself is spoken; a key in one of them would break the request."""
+
 _NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _VALUE = r"(?:[!-~](?:[\t -~]*[!-~])?)?"
 
@@ -113,8 +128,8 @@ class ApiKeyAuth(httpx.Auth):
         _check_header(header, key)
         if not key:
             raise UsageError("an API key is not empty")
-        if header.lower() in PROTOCOL_HEADERS:
-            raise UsageError(f"{header} is a header of the protocol and carries no key")
+        if header.lower() in PROTOCOL_HEADERS | _HEADERS_OF_HTTP:
+            raise UsageError(f"{header} is a header that the protocol speaks by; it holds no key")
         self._header, self._key = header, key
 
     def __repr__(self) -> str:

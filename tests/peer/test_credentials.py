@@ -156,6 +156,8 @@ def test_no_secret_is_shown() -> None:
         lambda: ApiKeyAuth(None),  # type: ignore[arg-type]
         lambda: ApiKeyAuth("s3cret", header="X Key"),
         lambda: ApiKeyAuth("s3cret", header="Content-Type"),
+        lambda: ApiKeyAuth("s3cret", header="host"),
+        lambda: ApiKeyAuth("s3cret", header="Cookie"),
     ],
 )
 def test_what_no_header_can_carry_is_refused_and_not_shown(
