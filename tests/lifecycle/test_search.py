@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -77,6 +77,13 @@ def test_without_a_context_of_ours_the_list_is_asked_for_since_the_send() -> Non
 def test_after_the_context_was_left_out_the_list_is_asked_for_since_the_send() -> None:
     story = Story().sends().ends("context refused").body_leaves().ends("lost")
     assert lists(story) == [ListTasks(since=NOW_UTC - timedelta(minutes=2))]
+
+
+@pytest.mark.spec("REC-2")
+def test_the_first_moment_of_all_has_none_before_it() -> None:
+    first = datetime.min.replace(tzinfo=UTC)
+    route = replace(NEWER, intent=replace(NEWER.intent, sent_at=first), by_context=False)
+    assert query(route, route.send.message) == ListTasks(since=first)
 
 
 # -- what is a match -----------------------------------------------------------------------------

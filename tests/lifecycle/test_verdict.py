@@ -9,6 +9,7 @@ import pytest
 
 from a2a_delegate.errors import TaskFailedError
 from a2a_delegate.lifecycle.operations import MessageReply, TaskReply
+from a2a_delegate.lifecycle.verdict import receipt_of
 from a2a_delegate.model.artifact import Artifact
 from a2a_delegate.model.message import Message, Role
 from a2a_delegate.model.part import DataPart, TextPart
@@ -122,3 +123,16 @@ def test_the_last_words_of_the_peer_come_with_every_outcome() -> None:
     said = Story().sends().ends("message").result.message
     assert said is not None
     assert said.text == ANSWER
+
+
+@pytest.mark.spec("HAND-3")
+@pytest.mark.parametrize("receipt", CancelReceipt)
+def test_what_a_stop_came_to_is_its_receipt(receipt: CancelReceipt) -> None:
+    stopped = Cancelled(delegate_id="peer", effect=Effect.RAN, by="caller", receipt=receipt)
+    assert receipt_of(stopped) is receipt
+    assert receipt_of(replace(stopped, by="peer")) is CancelReceipt.CONFIRMED
+
+
+@pytest.mark.spec("HAND-3")
+def test_what_ended_otherwise_needed_no_stop() -> None:
+    assert receipt_of(ended(task("completed")).result) is CancelReceipt.NOT_NEEDED
