@@ -76,6 +76,11 @@ class Lifecycle:
         return self._phase
 
     @property
+    def follows(self) -> bool:
+        """Whether the task is followed: after a get that fails comes another one, or a cancel."""
+        return self._phase is Phase.FOLLOWING
+
+    @property
     def stop(self) -> Literal["cancel", "deadline"]:
         """Why a request that is let go now is let go: somebody cancelled, or its time is over."""
         cause = self._desk.seen.cause

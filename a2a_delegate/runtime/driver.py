@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from a2a_delegate.runtime.clock import Clock
 
 _ASKED_ONCE = frozenset({OperationName.LIST, OperationName.CANCEL})
-"""Requests that a stop makes once, and that may be repeated (gets are asked again anyway)."""
+"""Requests that are made once, and that may be repeated."""
 
 
 class Performer(Protocol):
@@ -178,8 +178,10 @@ class Driver:
 
     def _may_be_renewed(self, flight: Flight) -> bool:
         """Whether a request that the end of the loop cut off is needed, and can be repeated."""
-        needed = self._result is None and flight.operation.name in _ASKED_ONCE
-        return needed and flight.cut_off and not flight.renewed
+        name = flight.operation.name
+        # The get of a look-up, and that after a cancel, may be the last one.
+        needed = name in _ASKED_ONCE or (name is OperationName.GET and not self._machine.follows)
+        return needed and self._result is None and flight.cut_off and not flight.renewed
 
     def _take_mail(self) -> None:
         self._read_mail()

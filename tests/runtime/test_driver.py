@@ -34,6 +34,7 @@ from a2a_delegate import (
 from a2a_delegate.testing import (
     Delay,
     DropAfterAccepting,
+    DropWhileReading,
     Hang,
     LyingCancel,
     Operation,
@@ -43,6 +44,10 @@ from a2a_delegate.testing import (
     ScriptedPeer,
     WrongId,
 )
+from tests.faults.callers import Caller
+from tests.faults.catalogue import Fault
+from tests.faults.errands import Errand
+from tests.faults.play import Case, play
 from tests.faults.wire import Manners
 from tests.runtime.staging import Notes, delegate_over, delegate_to, requests_of
 from tests.virtual_time import VirtualTimeLoop
@@ -307,6 +312,26 @@ def test_a_look_up_that_the_end_of_the_loop_cuts_off_is_made_once_more(
     assert outcome_of(notes).receipt is CancelReceipt.CONFIRMED
     assert peer.truth.tasks[0].state == "canceled"
     assert len(requests_of(peer, Operation.LIST)) == seen
+
+
+@pytest.mark.spec("RUN-6")
+@pytest.mark.parametrize("moment", [1.545, 1.555, 1.565, 1.575])
+def test_the_last_look_of_a_stop_that_the_end_of_the_loop_cuts_off_is_made_once_more(
+    moment: float,
+) -> None:
+    notes = shut_down_at(moment, ScriptedPeer(), Manners(), "slow 1.2")
+    (settled,) = notes.of(Settled)
+    assert isinstance(settled.result, Completed)
+    assert settled.result.late
+
+
+@pytest.mark.spec("RUN-6", "HAND-12")
+@pytest.mark.parametrize("moment", [3.095, 3.115, 3.125])
+def test_the_end_of_the_loop_in_the_last_look_for_an_answer_stops_the_task(moment: float) -> None:
+    lost = Fault("lost", Operation.SEND, (DropWhileReading(),), errand=Errand.ANSWER)
+    record = play(Case(lost, ("1.0",), "asyncio", Caller.SHUTDOWN, moment))
+    assert len(record.told(CancelSent)) == 1
+    assert record.tasks[0].state == "canceled"
 
 
 @pytest.mark.spec("RUN-6")
