@@ -106,12 +106,12 @@ class Sweep:
         """Play a case of a patient caller, and each caller's stopping in each phase of it.
 
         Where a caller stops before the fault is met, all faults of one situation make one case:
-        that is played once.
+        that is played once, and the next moment of its phase takes its place.
         """
-        for event in each_phase_once(events_during(self.play(case))):
-            if _without_fault(event) in self._unmet:
-                self.same += 1
-                continue
+        events = events_during(self.play(case))
+        new = [event for event in events if _without_fault(event) not in self._unmet]
+        self.same += len(events) - len(new)
+        for event in each_phase_once(new):
             record = self.play(event)
             if event.caller is Caller.TOKEN:
                 for again in choice.pick(events_after(record), 2):
