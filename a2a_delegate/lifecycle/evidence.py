@@ -25,9 +25,8 @@ from a2a_delegate.lifecycle.operations import (
 )
 from a2a_delegate.lifecycle.plan import Mission
 from a2a_delegate.lifecycle.questions import awaits_caller
-from a2a_delegate.lifecycle.search import is_ours
+from a2a_delegate.lifecycle.search import ended_without, is_ours
 from a2a_delegate.model.frozen import dataclass
-from a2a_delegate.model.message import Role
 from a2a_delegate.model.task import TaskState
 from a2a_delegate.outcome import Attempt, CancelReceipt, Effect
 from a2a_delegate.signals import (
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from a2a_delegate.outcome import DelegationHandle
 
 _NOT_BEGUN = frozenset({TaskState.SUBMITTED, TaskState.REJECTED})
+_SERVER_ERROR = 500
 _KEPT_ATTEMPTS = 64
 """Attempts that are kept; of a long poll the gets in the middle go first."""
 
@@ -162,6 +162,14 @@ class Evidence:
         """Whether a task ended by our own cancel: then its end is the receipt, and no answer."""
         return self.cancel_sent and task.status.state is TaskState.CANCELED
 
+    @property
+    def _was_refused(self) -> bool:
+        """Whether an error answered the last send, and none of a gateway that lost the reply."""
+        if self.fault is None:
+            return False
+        error = self.fault.error
+        return error.code is not None or (error.status or 0) < _SERVER_ERROR
+
     # -- learning ------------------------------------------------------------------------------
 
     def learn_left(self) -> None:
@@ -242,12 +250,11 @@ class Evidence:
         """Take a snapshot; that of the task that we answered only where it shows our answer."""
         if self.task_id is None and name is not OperationName.SEND:
             if not is_ours(task, self.ours):
-                # What the peer refused, and did not end with, it never began; an end of our own
-                # making says nothing of before.
-                others = any(message.role is Role.USER for message in task.history)
-                ended = task.status.state.is_terminal and not self.canceled_by_us(task)
-                if self.fault is not None and ended and others:
-                    self.unproven = False
+                # An end of our own making says nothing of before.
+                if self._was_refused and not self.canceled_by_us(task):
+                    question = self.route.answers
+                    ended = question is not None and ended_without(task, self.ours, question)
+                    self.unproven = self.unproven and not ended
                 return
             yield Recovered(task.id)
         yield from self._learn_task(task)

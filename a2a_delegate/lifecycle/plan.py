@@ -46,10 +46,14 @@ class Mission(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question that the message answers: the task that asks, and what tells it from the next."""
+    """A question that the message answers: the task that asks, and what tells it from the next.
+
+    `asked_of` is the id of our earlier message, the one that the question came upon.
+    """
 
     task_id: str
     question_id: str | None = None
+    asked_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

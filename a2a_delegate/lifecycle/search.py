@@ -9,7 +9,7 @@ from a2a_delegate.lifecycle.operations import ListTasks
 from a2a_delegate.model.message import Role
 
 if TYPE_CHECKING:
-    from a2a_delegate.lifecycle.plan import Route
+    from a2a_delegate.lifecycle.plan import Question, Route
     from a2a_delegate.model.message import Message
     from a2a_delegate.model.task import Task
 
@@ -42,3 +42,15 @@ def is_ours(task: Task, ours: Message) -> bool:
         if message.role is Role.USER and message.message_id == ours.message_id:
             return not message.text or not ours.text or message.text == ours.text
     return False
+
+
+def ended_without(task: Task, ours: Message, question: Question) -> bool:
+    """Whether a task that has ended shows that it did so without our answer.
+
+    A history that lacks our message proves nothing where the peer keeps none, cuts it, or gives
+    messages other ids. So it must hold the message that the question came upon, under its id, and
+    something since.
+    """
+    ids = [message.message_id for message in task.history]
+    kept = question.asked_of in ids[:-1]
+    return task.status.state.is_terminal and kept and ours.message_id not in ids

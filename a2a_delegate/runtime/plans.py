@@ -75,7 +75,7 @@ class Planner:
             SendMessage(sent),
             looks_up=peer.can_look_up,
             by_context=keeps_contexts and handle.context_id is not None,
-            answers=_question(handle.task_id, handle.answers),
+            answers=_question(handle.task_id, handle.answers, ""),
         )
         return self._plan(route, Mission.TAKE_UP if wait else Mission.LOOK, deadline)
 
@@ -135,13 +135,17 @@ class Planner:
             looks_up=looks_up,
             by_context=lists and keeps_contexts and message.context_id is not None,
             own_context=own_context,
-            answers=_question(message.task_id, intent.answers),
+            answers=_question(
+                message.task_id, intent.answers, "" if question is None else question.message_id
+            ),
         )
 
 
-def _question(task_id: str | None, answers: str | None) -> Question | None:
+def _question(task_id: str | None, answers: str | None, asked_of: str) -> Question | None:
     """Return the question that a message answers; what nothing tells has an empty id."""
-    return None if task_id is None or answers is None else Question(task_id, answers or None)
+    if task_id is None or answers is None:
+        return None
+    return Question(task_id, answers or None, asked_of)
 
 
 def interface_of(handle: DelegationHandle) -> AgentInterface:

@@ -83,7 +83,7 @@ OLDER: Final = Route(handle_for(BARE, version="0.3"), SendMessage(BARE))
 ANSWERING: Final = replace(
     OLDER,
     send=SendMessage(replace(BARE, task_id=TASK)),
-    answers=Question(TASK, QUESTION_ID),
+    answers=Question(TASK, QUESTION_ID, "message-0"),
 )
 """Our message answers the question that the task shows in its interrupted states."""
 
@@ -107,7 +107,11 @@ def task(word: str, *, task_id: str = TASK, history: tuple[Message, ...] = ()) -
 def shown(word: str, *history: str) -> TaskReply:
     """Return a task in that state, with messages of these ids in its history."""
     said = tuple(
-        Message(one, Role.AGENT if one == QUESTION_ID else Role.USER, (TextPart("do it"),))
+        Message(
+            one,
+            Role.AGENT if one == QUESTION_ID else Role.USER,
+            (TextPart("do it" if one == OURS.message_id else one),),
+        )
         for one in history
     )
     return TaskReply(task(word, history=said))
@@ -190,7 +194,7 @@ ENDINGS: Mapping[str, Reply] = {
     "no list": fault(FaultKind.UNSUPPORTED, "list"),
     **{state: TaskReply(task(state)) for state in STATES},
     **{f"{state}, ours": shown(state, OURS.message_id) for state in STATES},
-    "completed, before": shown("completed", "message-0"),
+    "completed, before": shown("completed", "message-0", QUESTION_ID),
     "input-required, new": asking("words-2"),
     "input-required, new, ours": asking("words-2", OURS.message_id),
 }

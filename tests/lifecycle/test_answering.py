@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from a2a_delegate.lifecycle.operations import CancelTask, FaultKind, GetTask
+from a2a_delegate.errors import A2ARequestError
+from a2a_delegate.lifecycle.operations import CancelTask, Fault, FaultKind, GetTask, TaskReply
 from a2a_delegate.lifecycle.plan import Question
 from a2a_delegate.lifecycle.table import Phase
 from a2a_delegate.outcome import (
@@ -39,7 +40,7 @@ TAKEN = OURS.message_id
 
 def answers(*, deadline: float | None = None, question_id: str | None = QUESTION_ID) -> Story:
     """Send an answer to the question that the task asked."""
-    route = replace(ANSWERING, answers=Question(TASK, question_id))
+    route = replace(ANSWERING, answers=Question(TASK, question_id, "message-0"))
     return Story(route, deadline=deadline).sends()
 
 
@@ -167,7 +168,7 @@ def test_at_the_deadline_what_the_peer_said_of_the_answer_stands() -> None:
     assert result.effect is Effect.MAY_HAVE_RUN
     assert result.late
     story = answers(deadline=1.0).time_comes().ends("error").ends("not cancelable", name=CANCEL)
-    result = story.ends(shown("completed", "message-0"), name=GET).result
+    result = story.ends(shown("completed", "message-0", QUESTION_ID), name=GET).result
     assert isinstance(result, Rejected)
     assert result.effect is Effect.NOT_STARTED
 
@@ -177,6 +178,29 @@ def test_a_task_that_ended_with_our_answer_is_the_answer() -> None:
     story = answers().ends("error").ends(shown("completed", "message-0", TAKEN))
     assert isinstance(story.result, Completed)
     assert story.told(Recovered) == [Recovered(TASK)]
+
+
+@pytest.mark.spec("HAND-10")
+@pytest.mark.parametrize(
+    "shows",
+    [
+        pytest.param(shown("completed", "message-0"), id="the first message only"),
+        pytest.param(shown("completed", "renamed-1", QUESTION_ID, "renamed-2"), id="other ids"),
+        pytest.param(shown("completed"), id="none"),
+    ],
+)
+def test_a_history_that_may_be_cut_or_renamed_proves_nothing(shows: TaskReply) -> None:
+    result = answers().ends("error").ends(shows).result
+    assert isinstance(result, Failed)
+    assert result.effect is Effect.MAY_HAVE_RUN
+
+
+@pytest.mark.spec("HAND-10")
+def test_the_error_of_a_gateway_is_no_refusal() -> None:
+    gateway = Fault(FaultKind.OTHER, A2ARequestError(method="send", status=504, message="late"))
+    result = answers().ends(gateway).ends(shown("completed", "message-0", QUESTION_ID)).result
+    assert isinstance(result, Failed)
+    assert result.effect is Effect.MAY_HAVE_RUN
 
 
 @pytest.mark.spec("HAND-10")
@@ -237,7 +261,7 @@ def test_a_look_at_it_that_fails_is_repeated(failure: str) -> None:
 
 @pytest.mark.spec("HAND-11")
 def test_a_task_that_ended_without_our_answer_is_not_asked_for_again() -> None:
-    story = answers().ends("lost").ends(shown("completed", "message-0"))
+    story = answers().ends("lost").ends(shown("completed", "message-0", QUESTION_ID))
     assert isinstance(story.result, Unknown)
     assert story.result.effect is Effect.MAY_HAVE_RUN
 
