@@ -48,7 +48,7 @@ ALLOWED = {
     - {"errors", "model", "outcome", "records", "signals", "lifecycle", "wire"},
     "asyncio": {"runtime.owner"},
     "h11": {"testing"},
-    "httpcore": {"peer.connection"},
+    "httpcore": {"peer.connection", "peer.line"},
     "httpx": {"bindings", "peer", "testing", "contract"},
     "hypothesis": {"testing"},
     "logging": {"observers"},

@@ -8,14 +8,13 @@ them: httpcore, as below every httpx client, without the pool in between.
 from __future__ import annotations
 
 import contextlib
-import sys
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
-import anyio
 import httpcore
 import httpx
 
 from a2a_delegate.peer.lanes import IDLE_SECONDS
+from a2a_delegate.peer.line import LineBackend, Meter
 
 if TYPE_CHECKING:
     import ssl
@@ -24,17 +23,9 @@ if TYPE_CHECKING:
         AsyncIterator,
         Awaitable,
         Callable,
-        Iterable,
         Iterator,
     )
 
-_CLOSING_SECONDS = 1.0
-"""How long a connection that is given up may take to close."""
-
-_ONE_WRITE_BYTES = 64 * 1024
-"""Up to this size the head of a request and its body go out together."""
-
-_HEAD_END = b"\r\n\r\n"
 _BODILESS = frozenset({204, 304})
 _DIGITS = 18
 """Longer than a number of 64 bits, a length is nonsense."""
@@ -72,13 +63,13 @@ class Connection:
         self, url: httpx.URL, ssl_context: ssl.SSLContext, *, idle_seconds: float = IDLE_SECONDS
     ) -> None:
         origin = httpcore.Origin(url.raw_scheme, url.raw_host, url.port or _PORTS[url.scheme])
-        self._meter = _Meter()
+        self._meter = Meter()
         self._announced: int | None = None
         self._http = httpcore.AsyncHTTPConnection(
             origin,
             ssl_context=ssl_context,
             keepalive_expiry=idle_seconds,
-            network_backend=_OneWriteBackend(self._meter),
+            network_backend=LineBackend(self._meter),
         )
 
     @property
@@ -101,8 +92,8 @@ class Connection:
             ),
             headers=request.headers.raw,
             content=request.stream,
-            # Of all extensions those that are meant for a connection; the rest would cost.
-            extensions={"timeout": request.extensions.get("timeout", {})},
+            # Of all extensions what a connection needs; the rest would cost.
+            extensions={"timeout": {"connect": _connect_seconds(request)}},
         )
         self._meter.restart()
         self._announced = None
@@ -132,6 +123,11 @@ class Connection:
             await self._http.aclose()
 
 
+def _connect_seconds(request: httpx.Request) -> float | None:
+    seconds: float | None = request.extensions.get("timeout", {}).get("connect")
+    return seconds
+
+
 def _announced(response: httpcore.Response) -> int | None:
     """Return how long a reply says that its body is; None where it does not (RFC 9112 6.3)."""
     if response.status in _BODILESS:
@@ -141,35 +137,6 @@ def _announced(response: httpcore.Response) -> int | None:
     if b"transfer-encoding" in headers or not length.isdigit() or len(length) > _DIGITS:
         return None
     return int(length)
-
-
-class _Meter:
-    """Counts the bytes of one reply as they come over the line."""
-
-    __slots__ = ("_came", "_head", "_head_ends")
-
-    def __init__(self) -> None:
-        self.restart()
-
-    def restart(self) -> None:
-        """Count the next reply."""
-        self._came = 0
-        self._head = b""
-        self._head_ends: int | None = None
-
-    def take(self, data: bytes) -> None:
-        """Take what one read brought."""
-        self._came += len(data)
-        if self._head_ends is None:
-            self._head += data
-            end = self._head.find(_HEAD_END)
-            if end >= 0:
-                self._head, self._head_ends = b"", end + len(_HEAD_END)
-
-    @property
-    def beyond_the_head(self) -> int | None:
-        """How many bytes came after the first head; None where there is none yet."""
-        return None if self._head_ends is None else self._came - self._head_ends
 
 
 class _Body(httpx.AsyncByteStream):
@@ -199,88 +166,3 @@ def _errors_of_httpx() -> Iterator[None]:
         if theirs is None:
             raise
         raise theirs(str(problem)) from problem
-
-
-class _OneWriteBackend(httpcore.AsyncNetworkBackend):
-    """Connects as httpcore does by itself; what is written goes through `_OneWrite`."""
-
-    def __init__(self, meter: _Meter) -> None:
-        self._meter = meter
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,  # noqa: ASYNC109 - httpcore's signature
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        """Connect; see httpcore."""
-        below = httpcore.TrioBackend() if _on_trio() else httpcore.AnyIOBackend()
-        stream = await below.connect_tcp(host, port, timeout, local_address, socket_options)
-        return _OneWrite(stream, self._meter)
-
-
-def _on_trio() -> bool:
-    # Where trio runs it has been imported.
-    return "trio" in sys.modules and sys.modules["trio"].lowlevel.in_trio_task() is True
-
-
-class _OneWrite(httpcore.AsyncNetworkStream):
-    """Sends the head of a request and its body at once.
-
-    Two writes are two packets and two system calls, a tenth of what a small request costs. httpcore
-    writes the head, the pieces of the body, and nothing at all at its end.
-    """
-
-    def __init__(self, stream: httpcore.AsyncNetworkStream, meter: _Meter) -> None:
-        self._stream = stream
-        self._meter = meter
-        self._held: list[bytes] = []
-        self._size = 0
-
-    async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - as above
-        """Keep what is small until the end of the request."""
-        if buffer:
-            self._held.append(buffer)
-            self._size += len(buffer)
-        if not buffer or self._size > _ONE_WRITE_BYTES:
-            await self._send(timeout)
-
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ASYNC109 - as above
-        """Read, once everything has been written."""
-        if self._held:
-            await self._send(timeout)
-        data = await self._stream.read(max_bytes, timeout)
-        self._meter.take(data)
-        return data
-
-    async def _send(self, timeout: float | None) -> None:  # noqa: ASYNC109 - as above
-        held, size = self._held, self._size
-        self._held, self._size = [], 0
-        for piece in held if size > _ONE_WRITE_BYTES else (b"".join(held),):
-            await self._stream.write(piece, timeout)
-
-    async def aclose(self) -> None:
-        """Close it; see httpcore."""
-        await self._stream.aclose()
-
-    async def start_tls(
-        self,
-        ssl_context: ssl.SSLContext,
-        server_hostname: str | None = None,
-        timeout: float | None = None,  # noqa: ASYNC109 - as above
-    ) -> httpcore.AsyncNetworkStream:
-        """Speak TLS from now on; see httpcore."""
-        try:
-            stream = await self._stream.start_tls(ssl_context, server_hostname, timeout)
-        except BaseException:
-            # httpcore closes it after an error, and not after a cancellation.
-            with anyio.move_on_after(_CLOSING_SECONDS, shield=True):
-                await self._stream.aclose()
-            raise
-        return _OneWrite(stream, self._meter)
-
-    def get_extra_info(self, info: str) -> Any:
-        """Tell about the connection; see httpcore."""
-        return self._stream.get_extra_info(info)

@@ -29,8 +29,12 @@ class _FewCookies(CookieJar):
     """Keeps what a load balancer needs; a peer may set another cookie with every reply."""
 
     def set_cookie(self, cookie: Cookie) -> None:
-        """Keep a cookie where there is room for it; the newer one of two with one name."""
-        if len(cookie.name) + len(cookie.value or "") > MAX_COOKIE_CHARACTERS:
+        """Keep a cookie where there is room for it; the newer one of two with one name.
+
+        One that no header can carry back (RFC 6265 4.1.1) would fail every request from then on.
+        """
+        text = f"{cookie.name}={cookie.value or ''}"
+        if len(text) > MAX_COOKIE_CHARACTERS or not (text.isascii() and text.isprintable()):
             return
         named = (cookie.domain, cookie.path, cookie.name)
         if len(self) < MAX_COOKIES or any(
