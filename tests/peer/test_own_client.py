@@ -134,6 +134,20 @@ async def test_cookies_are_kept_as_load_balancers_need_it() -> None:
     assert [heard.header("cookie") for heard in there.heard] == [None, "stick=to-me", "stick=to-me"]
 
 
+@pytest.mark.parametrize("cookie", ["ключ=1", "a=\u00ff", "a=1\t2", "\u2028=1"])
+async def test_a_cookie_that_no_header_carries_back_harms_no_request(cookie: str) -> None:
+    async def talk(line: Line) -> None:
+        await line.hear()
+        kept = "Set-Cookie: stick=to-me; Path=/\r\n"
+        await line.say(reply(b"{}", headers=f"Set-Cookie: {cookie}; Path=/\r\n{kept}"))
+        await answer(line)
+
+    async with peer(talk) as there, own_client() as client:
+        for _ in range(2):
+            assert isinstance(await carry(client, errand(there.url), Exchange()), Answer)
+    assert "stick=to-me" in (there.heard[1].header("cookie") or "")
+
+
 async def test_a_peer_that_sets_ever_more_cookies_fills_no_memory() -> None:
     async def talk(line: Line) -> None:
         for number in range(3):
