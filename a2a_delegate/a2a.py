@@ -160,6 +160,8 @@ class A2ADelegate:
 
         The endpoint, version and principal are the handle's, whatever the card says today.
         """
+        if not isinstance(wait, bool):
+            raise UsageError(f"wait is True or False; got {wait!r}")
         check_listeners(cancel, observer)
         peer = self._peer_of(handle)
         await self._begin()

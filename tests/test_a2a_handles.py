@@ -320,6 +320,8 @@ async def test_what_is_no_handle_is_refused() -> None:
     peer = ScriptedPeer()
     handle: Any = json.loads((await handle_of(peer, "work 1")).to_json())
     async with delegate_to(peer) as delegate:
+        with pytest.raises(UsageError, match="wait is True or False"):
+            await delegate.resume(handle, wait="no")  # type: ignore[arg-type]
         with pytest.raises(UsageError, match="DelegationHandle"):
             await delegate.resume(handle)
         with pytest.raises(UsageError, match="DelegationHandle"):
