@@ -141,10 +141,14 @@ def events_after(record: Record) -> list[Case]:
 
 
 def each_phase_once(cases: Sequence[Case]) -> list[Case]:
-    """Return of the cases in which a caller meets a phase the first one."""
-    first: dict[tuple[Caller, str], Case] = {}
+    """Return of the cases in which a caller meets a phase the first one.
+
+    The end of the loop cancels the requests as well, so that each of its moments is another case.
+    """
+    first: dict[tuple[Caller, str, float], Case] = {}
     for case in cases:
-        first.setdefault((case.caller, case.phase), case)
+        moment = case.at if case.caller is Caller.SHUTDOWN else 0.0
+        first.setdefault((case.caller, case.phase, moment), case)
     return list(first.values())
 
 

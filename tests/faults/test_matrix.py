@@ -66,7 +66,7 @@ PHASES: Final = {
     Errand.STOP_LOST: {Phase.BEFORE, Phase.LOOKING_UP, Phase.STOPPING, Phase.CLEANUP},
 }
 """Where an errand can be stopped."""
-LEAST_OF_THE_PRODUCT: Final = 1_000
+LEAST_FOR_EACH_FAULT: Final = 5
 SHOWN: Final = 20
 
 
@@ -211,7 +211,7 @@ def test_nothing_in_the_whole_product_makes_an_outcome_lie(
     record_property: Callable[[str, object], None],
 ) -> None:
     sweep, choice = Sweep(), Choice()
-    for fault in faults_of(errand):
-        if fault.operation is operation:
-            sweep.exhaust(Case(fault, versions, loop), choice)
-    sweep.check(LEAST_OF_THE_PRODUCT, record_property)
+    faults = [fault for fault in faults_of(errand) if fault.operation is operation]
+    for fault in faults:
+        sweep.exhaust(Case(fault, versions, loop), choice)
+    sweep.check(LEAST_FOR_EACH_FAULT * len(faults), record_property)

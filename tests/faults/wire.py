@@ -102,14 +102,8 @@ class Wire(httpx.AsyncBaseTransport):
             raise
 
     async def _carry(self, request: httpx.Request, trip: Trip, manners: Manners) -> httpx.Response:
-        carried = httpx.Request(
-            request.method,
-            request.url,
-            headers=request.headers,
-            stream=_Body(request, trip),
-            extensions=request.extensions,
-        )
-        response = await self._inner.handle_async_request(carried)
+        request.stream = _Body(request, trip)
+        response = await self._inner.handle_async_request(request)
         try:
             trip.step(Step.WAITING)
             await anyio.sleep(MOMENT)
