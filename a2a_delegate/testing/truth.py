@@ -53,7 +53,7 @@ class RequestFact:
     url: str
     operation: Operation | None
     version: str | None
-    headers: Mapping[str, str]
+    headers: Mapping[str, str] = field(repr=False)
     body: object
     content: bytes
     body_read: bool
