@@ -235,6 +235,8 @@ async def test_a_task_that_ended_is_left_alone(prompt: str) -> None:
         handle = (await delegate.dispatch(prompt)).handle
         assert handle is not None
         assert await delegate.cancel(handle) is CancelReceipt.NOT_NEEDED
+        # As it was kept before the first byte left.
+        assert await delegate.cancel(replace(handle, task_id=None)) is CancelReceipt.NOT_NEEDED
     assert requests_of(peer, Operation.CANCEL) == []
 
 

@@ -26,9 +26,13 @@ GET_FLOOR = 0.01
 
 @dataclass(slots=True, eq=False)
 class Search:
-    """One look-up: `found` are the ids of the tasks that carry our message, in order."""
+    """One look-up: `found` are the ids of the tasks that carry our message, in order.
+
+    `ended`: one of them is listed as ended.
+    """
 
     found: tuple[str, ...] = ()
+    ended: bool = False
     page: int = 0
     next_page: str = ""
     round: int = 1

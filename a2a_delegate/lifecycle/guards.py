@@ -117,9 +117,14 @@ def found_one(desk: Desk) -> bool:
     return len(desk.search.found) == 1
 
 
-def found_one_to_follow(desk: Desk) -> bool:
-    """Whether exactly one was found, and somebody still waits for it."""
-    return found_one(desk) and not has_cause(desk)
+def found_one_to_look_at(desk: Desk) -> bool:
+    """Whether exactly one was found, and it is to be followed, or looked at before it is stopped.
+
+    A task that has ended must not be cancelled; so may have what was handed over before.
+    """
+    may_have_ended = desk.search.ended or not hands_over(desk)
+    looks = not has_cause(desk) or (wants_to_stop(desk) and may_have_ended)
+    return found_one(desk) and looks
 
 
 def found_one_while_stopping(desk: Desk) -> bool:

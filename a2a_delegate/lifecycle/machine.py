@@ -269,8 +269,9 @@ class Lifecycle:
 
     def _page_event(self, page: TaskPage) -> Event:
         search, ours = self._desk.search, self._desk.seen.ours
-        here = [task.id for task in page.tasks if is_ours(task, ours)]
-        search.found = tuple(dict.fromkeys((*search.found, *here)))
+        here = [task for task in page.tasks if is_ours(task, ours)]
+        search.found = tuple(dict.fromkeys((*search.found, *(task.id for task in here))))
+        search.ended = search.ended or any(task.status.state.is_terminal for task in here)
         search.next_page = page.next_page_token
         more = bool(search.next_page) and search.page < PAGES
         return Event.MORE_PAGES if more else Event.SEARCHED

@@ -150,11 +150,13 @@ def adopt_and_cancel(desk: Desk) -> None:
 
 
 def get_now(desk: Desk) -> None:
-    """Ask for the task; also when the id appeared while something else was being tried."""
+    """Ask for the task; also when the id appeared while something else was being tried.
+
+    Before a stop it has half of the time that is left: the cancel needs the other half.
+    """
     desk.let_go(OperationName.LIST)
-    cause = desk.seen.cause
-    longest = GET_BOUND if cause is None else desk.timing.cancel_grace
-    desk.bound_at = desk.now + longest
+    stops = desk.seen.cause is not None
+    desk.bound_at = (desk.now + desk.stopping_ends) / 2 if stops else desk.now + GET_BOUND
     desk.perform(GetTask(desk.seen.target))
 
 

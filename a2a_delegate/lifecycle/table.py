@@ -204,8 +204,8 @@ _ID_APPEARS: tuple[Rule, ...] = (Rule(_P.STOPPING, steps.cancel_peer, guards.id_
 """A send that was left behind shows the id after all; only a stop leaves one behind."""
 
 _FOUND: tuple[Rule, ...] = (
+    Rule(_P.FOLLOWING, steps.adopt, guards.found_one_to_look_at),
     Rule(_P.STOPPING, steps.adopt_and_cancel, guards.found_one_while_stopping),
-    Rule(_P.FOLLOWING, steps.adopt, guards.found_one_to_follow),
     Rule(_P.SETTLED, steps.settle_ambiguous, guards.found_several),
 )
 _LAST_ROUND: tuple[Rule, ...] = (

@@ -190,7 +190,7 @@ def key_of(world: World) -> Hashable:
         ledger.last_get is not None and max(ahead(ledger.last_get) or 0.0, -0.01),
         (ledger.refused_gets, ledger.gone, ledger.cancelled, ledger.receipt, ledger.looked),
         (ledger.state_shown, ledger.state_before_cancel, ledger.began_shown, ledger.first_end),
-        ledger.refused,
+        (ledger.refused, ledger.listed_as_ended, search.ended),
         (seen.moved_on, ledger.moved_on, ledger.refused_before, ledger.rounds_of_gets),
         ledger.send_end.partition(",")[0] if seen.reply_bytes else None,
     )

@@ -123,6 +123,8 @@ def _check_perform(world: World, number: int, operation: Operation, before: Comm
             assert task_id == TASK
             assert ledger.id_told or world.setup.plan.route.answers is not None
             assert not ledger.cancelled, "one cancel"
+            looked = ledger.last_get is not None
+            assert looked or not ledger.listed_as_ended, "a task listed as ended is looked at"
             assert world.setup.plan.mission is not Mission.LOOK, "a look stops nothing"
             ledger.gone = not ledger.cause and ledger.refused_gets >= 3
             assert ledger.cause or ledger.gone, "no task is stopped without a reason"
@@ -163,7 +165,8 @@ def _check_get(world: World) -> None:
         assert not ledger.cause, "a task is not looked for after the cause"
     elif not ledger.cancelled:
         assert now >= ledger.asked_until - MOMENT, "Retry-After is kept"
-        first = plan.mission is Mission.TAKE_UP and ledger.performed == 1
+        before = plan.mission is Mission.TAKE_UP or ledger.listed_as_ended
+        first = before and ledger.last_get is None
         assert first or not ledger.cause, "a task is not followed after the cause"
     if plan.mission is Mission.LOOK:
         assert ledger.last_get is None, "one look"

@@ -61,6 +61,7 @@ class Ledger:
     """The task that was answered is shown to have ended before the answer, which was refused."""
     rounds_of_gets: int = 0
     get_ended: bool = False
+    listed_as_ended: bool = False
     send_end: str = ""
     send_end_late: bool = False
     refused: bool = False
@@ -114,6 +115,7 @@ def note_end(world: World, flight: Flight, label: str) -> None:
     elif flight.name is LIST and not flight.let_go:
         ledger.found |= {TASK} if "ours" in label or "two" in label else set()
         ledger.found |= {"task-2"} if "two" in label else set()
+        ledger.listed_as_ended = ledger.listed_as_ended or label == "page, ours, ended"
         ledger.page_token = "next" if "more" in label else ""
     elif flight.name is CANCEL and not flight.let_go:
         receipts = {"not cancelable": "refused", "gone": "refused"}

@@ -162,8 +162,8 @@ def _unreadable(task_id: str | None = None) -> Unreadable:
     return Unreadable(InvalidReplyError(method="send", reason="no answer"), b"<html>", task_id)
 
 
-def _page(*ids: str, more: str = "") -> TaskPage:
-    found = [task("working", task_id=one, history=(BARE,)) for one in ids]
+def _page(*ids: str, more: str = "", state: str = "working") -> TaskPage:
+    found = [task(state, task_id=one, history=(BARE,)) for one in ids]
     other = Message("message-9", Role.USER, (TextPart("else"),))
     return TaskPage((task("working", task_id=FOREIGN, history=(other,)), *found), more)
 
@@ -187,6 +187,7 @@ ENDINGS: Mapping[str, Reply] = {
     "foreign": TaskReply(task("completed", task_id=FOREIGN)),
     "page, none": _page(),
     "page, ours": _page(TASK),
+    "page, ours, ended": _page(TASK, state="completed"),
     "page, two": _page(TASK, "task-2"),
     "page, more": _page(more="next"),
     "page, ours and more": _page(TASK, more="next"),

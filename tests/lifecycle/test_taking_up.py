@@ -114,10 +114,18 @@ def test_a_task_that_cannot_be_looked_at_is_cancelled_all_the_same(failure: str)
 
 
 @pytest.mark.spec("HAND-3")
-def test_the_look_before_a_cancel_has_the_bound_of_one_step() -> None:
+def test_the_look_before_a_cancel_leaves_time_for_the_cancel() -> None:
     story = taken_up().caller_cancels().starts()
-    assert story.wait == pytest.approx(2.0)
+    assert story.wait == pytest.approx(1.0)
     assert story.time_comes().asks == ["cancel"]
+
+
+@pytest.mark.spec("HAND-3")
+def test_what_is_found_and_stopped_is_looked_at_first_too() -> None:
+    story = lost().caller_cancels().starts()
+    assert story.ends("page, ours").asks == ["get"]
+    assert isinstance(story.ends("completed").result, Completed)
+    assert "cancel" not in story.asked
 
 
 @pytest.mark.spec("HAND-4")

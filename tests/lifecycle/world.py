@@ -379,6 +379,7 @@ class World:
             self.fate = Fate.REFUSED
         elif label in {"lost, id shown", "unreadable, id shown"} or label in _SHOW_OURS:
             self.fate = Fate.RAN
+            self.state = "completed" if label == "page, ours, ended" else self.state
 
     def _notice_deadline(self) -> None:
         """A deadline that has passed is a cause, whether or not the machine was told."""
@@ -420,10 +421,13 @@ class World:
 
 _REFUSALS = ("refused", "busy", "busy, later")
 _REFUSED = frozenset({*_REFUSALS, "version refused", "context refused", "gone"})
-_SHOW_OURS = frozenset({"page, ours", "page, two", "page, ours and more", "page, two and more"})
+_SHOW_OURS = frozenset(
+    {"page, ours", "page, ours, ended", "page, two", "page, ours and more", "page, two and more"}
+)
 _PAGES = (
     "page, none",
     "page, ours",
+    "page, ours, ended",
     "page, two",
     "page, more",
     "page, ours and more",
