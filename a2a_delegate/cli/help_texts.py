@@ -67,7 +67,7 @@ out), and nothing else does. What is not a plain success is explained on standar
 evidence. An answer of data only is printed as JSON, one value a line.
 
 Ctrl-C, or SIGTERM, cancels at the agent, waits a few seconds for what it says, and tells whether
-it stopped; an answer that still comes is printed. The second one ends at once, with 130.
+it stopped; an answer that still comes is printed. The second one ends at once.
 """
 
 PROMPT = "What to do; - reads it from standard input. Optional where --data or --file is given."

@@ -46,6 +46,11 @@ def read_handle(word: str) -> DelegationHandle:
     if isinstance(value, dict) and "handle" in value:
         if value["handle"] is None:
             raise UsageError("HANDLE: this outcome has none, because nothing of it was sent")
+        if value.get("status") == "completed" and value.get("task_id", "") is None:
+            raise UsageError(
+                "HANDLE: the agent answered with a message and made no task: it is over, and there "
+                "is nothing to come back to"
+            )
         value = value["handle"]
     try:
         return DelegationHandle.from_json(json.dumps(value))

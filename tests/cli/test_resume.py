@@ -212,6 +212,7 @@ def test_what_send_prints_as_json_can_be_piped_into_resume(old_peer: PeerOnAPort
         ("[]", "HANDLE: not a delegation handle (no JSON object); give one as"),
         ("{}", "delegate_id must be text"),
         ('{"status": "failed", "handle": null}', "has none, because nothing of it was sent"),
+        ('{"status": "completed", "task_id": null, "handle": {}}', "made no task"),
         ('{"handle": {"delegate_id": "x"}}', "endpoint must be text"),
         ("@/no/such/file", "HANDLE: cannot read /no/such/file: No such file"),
         ("@/dev/zero", "larger than the"),
