@@ -32,7 +32,7 @@ if sys.platform != "win32":
     import resource
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from a2a_delegate.bindings.carriage import Identity
 
@@ -157,7 +157,7 @@ class Lanes(httpx.AsyncBaseTransport):
                 realm.cookies.set_cookie_header(request)
             response = await lane.handle_async_request(request)
         except BaseException:
-            self._end(realm, lane, turn)
+            await self._end(realm, lane, turn)
             raise
         response.request = request
         response.stream = _Reply(response.stream, partial(self._end, realm, lane, turn))
@@ -208,18 +208,22 @@ class Lanes(httpx.AsyncBaseTransport):
         self._open.add(lane)
         return lane
 
-    def _end(self, realm: _Realm, lane: Lane | None, turn: Turns | None) -> None:
-        """Take back what a call has used."""
+    async def _end(self, realm: _Realm, lane: Lane | None, turn: Turns | None) -> None:
+        """Take back what a call has used; a lane that is not whole is closed."""
+        broken = None
         if lane is not None:
             if lane.is_whole and not self._closed:
                 realm.idle.append(lane)
                 self._idle[lane] = self._now(), realm
             else:
-                self._open.discard(lane)
+                broken = lane
         if turn is not None:
             turn.leave()
         realm.calls -= 1
         self._forget(realm)
+        if broken is not None:
+            # httpcore closes what fails, but not what is cancelled between two of its steps.
+            await self._close(broken)
 
     def _forget(self, realm: _Realm) -> None:
         if realm.is_empty and self._realms.get(realm.key) is realm:
@@ -258,11 +262,13 @@ class _Reply(httpx.AsyncByteStream):
     """The stream of one reply, that tells once when its lane is free."""
 
     def __init__(
-        self, stream: httpx.SyncByteStream | httpx.AsyncByteStream, end: Callable[[], None]
+        self,
+        stream: httpx.SyncByteStream | httpx.AsyncByteStream,
+        end: Callable[[], Awaitable[None]],
     ) -> None:
         # A lane is asynchronous, and so is its stream.
         self._stream = cast("httpx.AsyncByteStream", stream)
-        self._end: Callable[[], None] | None = end
+        self._end: Callable[[], Awaitable[None]] | None = end
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return aiter(self._stream)
@@ -274,4 +280,4 @@ class _Reply(httpx.AsyncByteStream):
         finally:
             end, self._end = self._end, None
             if end is not None:
-                end()
+                await end()

@@ -260,3 +260,36 @@ async def test_a_certificate_that_is_not_trusted_ends_before_a_byte() -> None:
             await answer(Connection(httpx.URL(url), ssl.create_default_context()), request)
     assert not exchange.body_left
     assert there.heard == []
+
+
+@pytest.mark.parametrize("late", ["cancelled", "timed out"])
+async def test_a_handshake_that_nobody_answers_ends_in_time_and_leaves_no_connection(
+    late: str,
+) -> None:
+    async def talk(line: Line) -> None:
+        closed.append(await line.closed_by_client())
+
+    closed: list[bool] = []
+    async with peer(talk) as there:
+        url = there.url.replace("http:", "https:")
+        request = post(url, b"x")
+        request.extensions = {"timeout": {"connect": 0.05 if late == "timed out" else None}}
+        connection = Connection(httpx.URL(url), ssl.create_default_context())
+        with anyio.move_on_after(0.05 if late == "cancelled" else 5) as scope:
+            with pytest.raises(httpx.ConnectTimeout):
+                await connection.handle_async_request(request)
+        assert scope.cancelled_caught is (late == "cancelled")
+        with anyio.fail_after(5):
+            while not closed:
+                await anyio.lowlevel.checkpoint()
+
+
+async def test_a_peer_that_goes_while_a_large_body_is_written_is_told_as_such() -> None:
+    async def talk(line: Line) -> None:
+        await line.hear_head()
+
+    async with peer(talk) as there:
+        connection = Connection(httpx.URL(there.url), NO_TLS)
+        with pytest.raises((httpx.ReadError, httpx.RemoteProtocolError)):
+            await answer(connection, post(there.url, bytes(20_000_000)))
+        assert not connection.is_whole

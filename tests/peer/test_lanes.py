@@ -162,15 +162,48 @@ async def test_lanes_of_others_that_have_grown_old_are_closed_too() -> None:
 
 
 @pytest.mark.spec("CARR-28")
-@pytest.mark.parametrize("fault", ["is_whole", "is_reusable"])
-async def test_a_lane_that_is_not_whole_is_not_used_again(fault: str) -> None:
+async def test_a_lane_that_is_not_reusable_any_more_is_closed_and_left() -> None:
     yard = Yard()
     await yard.hold(1)
-    setattr(yard.tracks[0], fault, False)
+    yard.tracks[0].is_reusable = False
     await yard.hold(1)
-    assert yard.used == ([1, 1] if fault == "is_reusable" else [2])
-    await yard.hold(1)
-    assert len(yard.tracks) == 2
+    assert yard.used == [1, 1]
+    assert [track.closed for track in yard.tracks] == [True, False]
+
+
+@pytest.mark.spec("CARR-28")
+async def test_a_lane_that_is_not_whole_after_its_reply_is_closed() -> None:
+    yard = Yard(held=False)
+    await carry(yard.client, errand("send"), Exchange())
+    yard.tracks[0].is_whole = False
+    await carry(yard.client, errand("send"), Exchange())
+    assert yard.used == [2]
+    assert yard.tracks[0].closed
+
+
+@pytest.mark.spec("CARR-28")
+@pytest.mark.parametrize("name", ["send", "get"])
+async def test_a_lane_whose_call_is_cancelled_anywhere_is_closed(name: str) -> None:
+    class Deaf(Track):
+        async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+            self.is_whole = False
+            await anyio.sleep_forever()
+            raise AssertionError(request)
+
+    deaf: list[Deaf] = []
+
+    def open_lane(_: httpx.URL) -> Deaf:
+        deaf.append(Deaf())
+        return deaf[-1]
+
+    async with httpx.AsyncClient(transport=Lanes(open_lane)) as client:
+        for _ in range(2 * LEAST_WIDTH):
+            # As often as this their turns would have run out, too.
+            with anyio.move_on_after(0.001) as scope:
+                await carry(client, errand(name), Exchange())
+            assert scope.cancelled_caught
+        assert all(lane.closed for lane in deaf)
+        assert len(deaf) == 2 * LEAST_WIDTH
 
 
 @pytest.mark.spec("CARR-26")

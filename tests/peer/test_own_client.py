@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import anyio
 import httpx
@@ -17,6 +18,9 @@ from a2a_delegate.peer.cookies import MAX_COOKIE_CHARACTERS, MAX_COOKIES
 from a2a_delegate.peer.lanes import IDLE_SECONDS
 from a2a_delegate.peer.own_client import CONNECT_SECONDS, own_client
 from tests.bindings.loopback import Heard, Line, closed_port, peer, reply
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
 
 pytestmark = pytest.mark.anyio
 
@@ -173,6 +177,42 @@ async def test_an_authentication_of_the_caller_is_asked() -> None:
         assert isinstance(await carry(client, sent, Exchange()), Answer)
     (heard,) = there.heard
     assert (heard.header("authorization") or "").startswith("Basic ")
+
+
+async def test_an_authentication_that_is_challenged_asks_again_on_the_same_connection() -> None:
+    async def talk(line: Line) -> None:
+        while True:
+            heard = await line.hear()
+            if heard.header("authorization"):
+                await line.say(reply(b"{}"))
+            else:
+                challenge = 'WWW-Authenticate: Digest realm="r", nonce="n", qop="auth"\r\n'
+                await line.say(reply(b"who?", status="401 Unauthorized", headers=challenge))
+
+    async with peer(talk) as there, own_client() as client:
+        sent = errand(there.url, auth=httpx.DigestAuth("me", "secret"))
+        answered = await carry(client, sent, Exchange())
+        assert isinstance(answered, Answer)
+        assert answered.status == 200
+    assert [len(line.heard) for line in there.lines] == [2]
+    assert [heard.body for heard in there.heard] == [b"{}", b"{}"]
+
+
+async def test_an_authentication_that_fails_over_a_reply_ends_the_request_as_lost() -> None:
+    class Fails(httpx.Auth):
+        async def async_auth_flow(
+            self, request: httpx.Request
+        ) -> AsyncGenerator[httpx.Request, httpx.Response]:
+            yield request
+            raise LookupError("no key")
+
+    async with peer(answer) as there, own_client() as client:
+        lost = await carry(client, errand(there.url, auth=Fails()), Exchange())
+        assert isinstance(lost, Lost)
+        assert isinstance(lost.error.__cause__, LookupError)
+        # The connection of the reply that nobody took is not used again.
+        assert isinstance(await carry(client, errand(there.url), Exchange()), Answer)
+    assert [len(line.heard) for line in there.lines] == [1, 1]
 
 
 async def test_a_reply_that_is_cut_is_lost_and_its_connection_closed() -> None:
