@@ -37,6 +37,17 @@ if TYPE_CHECKING:
     from a2a_delegate.testing import GroundTruth
 
 QUICKLY = ("--poll-interval", "0.05")
+_WITH_A_PASSWORD = json.dumps(
+    {
+        "delegate_id": "d",
+        "endpoint": "https://u:s3cret@a.example/",
+        "version": "1.0",
+        "binding": "JSONRPC",
+        "message_id": "m",
+        "body_digest": "d",
+        "sent_at": "2026-01-01T00:00:00+00:00",
+    }
+)
 HEADER = ("-H", "Authorization: Bearer s3cr3t-t0ken")
 
 
@@ -213,12 +224,7 @@ def test_what_send_prints_as_json_can_be_piped_into_resume(old_peer: PeerOnAPort
         ("{}", "delegate_id must be text"),
         ('{"status": "failed", "handle": null}', "has none, because nothing of it was sent"),
         ('{"status": "completed", "task_id": null, "handle": {}}', "made no task"),
-        (
-            '{"delegate_id": "d", "endpoint": "https://u:s3cret@a.example/", "version": "1.0", '
-            '"binding": "JSONRPC", "message_id": "m", "body_digest": "d", '
-            '"sent_at": "2026-01-01T00:00:00+00:00"}',
-            "user information",
-        ),
+        (_WITH_A_PASSWORD, "user information"),
         ('{"handle": {"delegate_id": "x"}}', "endpoint must be text"),
         ("@/no/such/file", "HANDLE: cannot read /no/such/file: No such file"),
         ("@/dev/zero", "larger than the"),
