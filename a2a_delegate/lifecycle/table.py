@@ -288,7 +288,7 @@ TABLE: Mapping[Phase, Cells] = {
         _E.DEADLINE: _LAST_ROUND,
     },
     _P.FOLLOWING: {
-        _E.ENDED: _ANSWERS[_E.ENDED],
+        **_ANSWERS,
         _E.PAUSED: _ASKS,
         _E.WORKING: (Rule(_P.SETTLED, steps.settle_running, guards.looks_once), *_GOES_ON),
         _E.TIMER: (Rule(_P.FOLLOWING, steps.get_now),),

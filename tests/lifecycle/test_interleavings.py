@@ -42,6 +42,7 @@ LONGER = {
 """Longer interleavings, of fewer words: how many moves, and in which setup."""
 WORDS = {
     "recovery": """lost | lost, id shown | page, none | page, ours | page, two and more | page, more
+        | page, ours, ended | message
         | no list | working | completed | canceled | not cancelable | error, later""",
     "repeats": "not-sent | busy, later | version refused | context refused | working | completed",
     "a task that is gone": "lost, id shown | gone | error, later | working | canceled | lost",
