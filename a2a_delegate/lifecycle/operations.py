@@ -18,13 +18,15 @@ if TYPE_CHECKING:
 
     from a2a_delegate.errors import (
         A2ARequestError,
+        DelegateError,
         InvalidReplyError,
         LostReplyError,
         PeerUnreachableError,
     )
+    from a2a_delegate.model.artifact import Artifact
     from a2a_delegate.model.json_value import JSON
     from a2a_delegate.model.message import Message
-    from a2a_delegate.model.task import Task
+    from a2a_delegate.model.task import Task, TaskStatus
 
 
 class OperationName(StrEnum):
@@ -34,15 +36,20 @@ class OperationName(StrEnum):
     GET = "get"
     LIST = "list"
     CANCEL = "cancel"
+    SUBSCRIBE = "subscribe"
 
 
 @dataclass(frozen=True, slots=True)
 class SendMessage:
-    """Hand over one message; the peer is asked to return at once with a task."""
+    """Hand over one message; the peer is asked to return at once with a task.
+
+    `streamed`: it is asked to show its work as a stream of events instead.
+    """
 
     message: Message
     accepted_output_modes: tuple[str, ...] = ()
     metadata: Mapping[str, JSON] | None = None
+    streamed: bool = False
 
     @property
     def name(self) -> OperationName:
@@ -88,7 +95,30 @@ class CancelTask:
         return OperationName.CANCEL
 
 
-Operation: TypeAlias = SendMessage | GetTask | ListTasks | CancelTask
+@dataclass(frozen=True, slots=True)
+class SubscribeToTask:
+    """Ask to be shown, from now on, what becomes of a task: a stream of events."""
+
+    task_id: str
+
+    @property
+    def name(self) -> OperationName:
+        """The word for it."""
+        return OperationName.SUBSCRIBE
+
+
+Operation: TypeAlias = SendMessage | GetTask | ListTasks | CancelTask | SubscribeToTask
+
+
+def asks_for_stream(operation: Operation) -> bool:
+    """Whether the answer is asked for as a stream of events; it may be a single one all the same."""
+    match operation:
+        case SendMessage(streamed=streamed):
+            return streamed
+        case SubscribeToTask():
+            return True
+        case _:
+            return False
 
 
 class FaultKind(Enum):
@@ -130,6 +160,43 @@ class MessageReply:
     """A message: the whole answer; the peer made no task."""
 
     message: Message
+
+
+@dataclass(frozen=True, slots=True)
+class StatusUpdate:
+    """An event of a stream: the task has another status, or says something of the one it has."""
+
+    task_id: str
+    status: TaskStatus
+    context_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactUpdate:
+    """An event of a stream: an artifact, or more of one.
+
+    With `append` its parts go after those that the artifact has, else they replace them. `size` is
+    how many bytes the event had.
+    """
+
+    task_id: str
+    artifact: Artifact
+    append: bool = False
+    context_id: str | None = None
+    size: int = 0
+
+
+StreamEvent: TypeAlias = TaskReply | MessageReply | StatusUpdate | ArtifactUpdate
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEnd:
+    """A stream that had shown something has ended; `error` says why, where it was not of itself.
+
+    It answers nothing: only what it showed does.
+    """
+
+    error: DelegateError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,4 +246,6 @@ class Lost:
     task_id: str | None = None
 
 
-Reply: TypeAlias = TaskReply | MessageReply | TaskPage | Fault | Unreadable | NotSent | Lost
+Reply: TypeAlias = (
+    TaskReply | MessageReply | TaskPage | StreamEnd | Fault | Unreadable | NotSent | Lost
+)
