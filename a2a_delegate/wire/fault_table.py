@@ -81,7 +81,10 @@ _TEXT = 300
 _NOT_SUPPORTED = r"\b(?:\W{1,3}\S{1,60})?\W{1,3}(?:is |was )?not supported\b"
 _NOT_FOUND = r"\b(?:\W{1,3}\S{1,60})?\W{1,3}(?:is |was )?not (?:found|supported)\b"
 _UNKNOWN = r"(?:unknown|unsupported|invalid|no such)"
-_OURS = r"['\"`]?(?:sendmessage|gettask|listtasks|canceltask|message/send|tasks/(?:get|cancel))\b"
+_OURS = (
+    r"['\"`]?(?:send(?:streaming)?message|gettask|listtasks|canceltask|subscribetotask"
+    r"|message/(?:send|stream)|tasks/(?:get|cancel|resubscribe))\b"
+)
 
 _A2A_VERSION = (
     rf"(?:the )?(?:requested )?a2a(?: protocol)? version{_NOT_SUPPORTED}"

@@ -9,7 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, assert_never
 
 from a2a_delegate.errors import UsageError
-from a2a_delegate.lifecycle.operations import CancelTask, GetTask, ListTasks, SendMessage
+from a2a_delegate.lifecycle.operations import (
+    CancelTask,
+    GetTask,
+    ListTasks,
+    SendMessage,
+    SubscribeToTask,
+)
 from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.model.part import DataPart, FilePart, TextPart, UnknownPart
 from a2a_delegate.wire import replies
@@ -52,13 +58,15 @@ class KindDialect:
         """
         del tenant
         match operation:
-            case SendMessage():
-                return Words("message/send", _send(operation))
+            case SendMessage(streamed=streamed):
+                return Words("message/stream" if streamed else "message/send", _send(operation))
             case GetTask(task_id=task_id):
                 # historyLength stays unset: 0 means everything to some servers, nothing to others.
                 return Words("tasks/get", {"id": task_id})
             case CancelTask(task_id=task_id):
                 return Words("tasks/cancel", {"id": task_id})
+            case SubscribeToTask(task_id=task_id):
+                return Words("tasks/resubscribe", {"id": task_id})
             case ListTasks():
                 raise UsageError(f"A2A {self.version} over JSON-RPC has no method that lists tasks")
             case _:

@@ -11,6 +11,7 @@ from a2a_delegate.lifecycle.operations import (
     ListTasks,
     MessageReply,
     SendMessage,
+    SubscribeToTask,
     TaskPage,
     TaskReply,
     Unreadable,
@@ -58,7 +59,11 @@ def _answer(operation: Operation, result: object) -> TaskReply | MessageReply | 
     match operation:
         case SendMessage(message=ours):
             return _not_ours(_task_or_message(result), ours)
-        case GetTask(task_id=task_id) | CancelTask(task_id=task_id):
+        case (
+            GetTask(task_id=task_id)
+            | CancelTask(task_id=task_id)
+            | SubscribeToTask(task_id=task_id)
+        ):
             return _task(result, task_id)
         case ListTasks():
             return _page(result)

@@ -7,7 +7,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, assert_never
 
 from a2a_delegate.errors import UsageError
-from a2a_delegate.lifecycle.operations import CancelTask, GetTask, ListTasks, SendMessage
+from a2a_delegate.lifecycle.operations import (
+    CancelTask,
+    GetTask,
+    ListTasks,
+    SendMessage,
+    SubscribeToTask,
+)
 from a2a_delegate.model.card import ProtocolVersion
 from a2a_delegate.model.message import Role
 from a2a_delegate.model.part import DataPart, FilePart, TextPart, UnknownPart
@@ -65,8 +71,9 @@ DIALECT = V10()
 
 def _words(operation: Operation) -> Words:
     match operation:
-        case SendMessage():
-            return Words("SendMessage", _send(operation))
+        case SendMessage(streamed=streamed):
+            method = "SendStreamingMessage" if streamed else "SendMessage"
+            return Words(method, _send(operation))
         case GetTask(task_id=task_id):
             # Without historyLength the server gives what it has: the answer may be only there.
             return Words("GetTask", {"id": task_id})
@@ -74,6 +81,8 @@ def _words(operation: Operation) -> Words:
             return Words("ListTasks", _list(operation))
         case CancelTask(task_id=task_id):
             return Words("CancelTask", {"id": task_id})
+        case SubscribeToTask(task_id=task_id):
+            return Words("SubscribeToTask", {"id": task_id})
         case _:
             assert_never(operation)
 

@@ -140,6 +140,10 @@ def test_a_text_that_begins_with_the_version_is_a_refusal_of_it(code: int, text:
         "Method 'tasks/get' not found",
         "method SendMessage is not supported",
         "Unsupported method: tasks/cancel",
+        "Unknown method: SendStreamingMessage",
+        "Method not found: SubscribeToTask",
+        "Method 'message/stream' not found",
+        "Unsupported method: tasks/resubscribe",
     ],
 )
 @pytest.mark.parametrize("code", [-32600, -32603])

@@ -15,6 +15,7 @@ from a2a_delegate.lifecycle.operations import (
     ListTasks,
     Operation,
     SendMessage,
+    SubscribeToTask,
     TaskReply,
     Unreadable,
 )
@@ -94,6 +95,13 @@ def test_a_send_says_all_that_it_was_given_but_the_tenant() -> None:
     }
 
 
+@pytest.mark.spec("METH-1", "METH-3", "METH-4", "METH-9")
+def test_a_send_that_is_streamed_says_the_same_under_another_name() -> None:
+    plain = words(SendMessage(HELLO, ("text/plain",), {"b": 2}))
+    streamed = words(SendMessage(HELLO, ("text/plain",), {"b": 2}, streamed=True))
+    assert streamed == Words("message/stream", plain.params)
+
+
 @pytest.mark.parametrize(
     ("part", "wire"),
     [
@@ -162,9 +170,10 @@ def test_a_part_that_was_not_understood_is_not_sent_on() -> None:
 
 
 @pytest.mark.spec("METH-1", "METH-10")
-def test_a_get_and_a_cancel_name_the_task_and_nothing_more() -> None:
+def test_a_call_about_a_task_names_it_and_nothing_more() -> None:
     assert words(GetTask("t"), "acme") == Words("tasks/get", {"id": "t"})
     assert words(CancelTask("t"), "acme") == Words("tasks/cancel", {"id": "t"})
+    assert words(SubscribeToTask("t"), "acme") == Words("tasks/resubscribe", {"id": "t"})
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.version)

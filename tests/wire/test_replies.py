@@ -12,6 +12,7 @@ from a2a_delegate.lifecycle.operations import (
     MessageReply,
     Operation,
     SendMessage,
+    SubscribeToTask,
     TaskPage,
     TaskReply,
     Unreadable,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 SEND = SendMessage(Message("m", Role.USER, (TextPart("do"),)))
 GET = GetTask("t")
 CANCEL = CancelTask("t")
+SUBSCRIBE = SubscribeToTask("t")
 LIST = ListTasks(context_id="c")
 
 WIRE_TASK = {"id": "t", "status": {"state": "working"}}
@@ -89,7 +91,7 @@ def test_an_answer_may_repeat_our_words_or_our_id(own: Mapping[str, str]) -> Non
         {"task": {**WIRE_TASK, "kind": "task"}},
     ],
 )
-@pytest.mark.parametrize("operation", [SEND, GET, CANCEL], ids=str)
+@pytest.mark.parametrize("operation", [SEND, GET, CANCEL, SUBSCRIBE], ids=str)
 @pytest.mark.spec("METH-6")
 def test_a_task_is_read_with_and_without_wrapper(
     operation: Operation, result: Mapping[str, object]
@@ -180,7 +182,7 @@ def test_the_id_of_a_task_is_told_and_that_of_a_message_is_not() -> None:
     assert task_id_of({"message": {**WIRE_MESSAGE, "taskId": "t"}}) is None
 
 
-@pytest.mark.parametrize("operation", [GET, CANCEL], ids=str)
+@pytest.mark.parametrize("operation", [GET, CANCEL, SUBSCRIBE], ids=str)
 @pytest.mark.spec("WIRE-9")
 def test_another_tasks_body_is_refused_with_its_id_unused(operation: Operation) -> None:
     reason = "the task 'other', where 't' was asked for"
@@ -189,7 +191,7 @@ def test_another_tasks_body_is_refused_with_its_id_unused(operation: Operation) 
     assert unreadable(operation, {"id": "t", "status": 1}) == ("the task's status is a number", "t")
 
 
-@pytest.mark.parametrize("operation", [GET, CANCEL], ids=str)
+@pytest.mark.parametrize("operation", [GET, CANCEL, SUBSCRIBE], ids=str)
 @pytest.mark.spec("WIRE-9")
 def test_a_message_is_no_answer_to_a_get(operation: Operation) -> None:
     reason = "a message, where a task was asked for"
@@ -232,7 +234,7 @@ def test_what_is_no_page_says_why(result: object, reason: str) -> None:
 @given(json_values | json_objects)
 @pytest.mark.spec("WIRE-4")
 def test_no_result_makes_the_reader_raise(result: object) -> None:
-    for operation in (SEND, GET, CANCEL, LIST):
+    for operation in (SEND, GET, CANCEL, SUBSCRIBE, LIST):
         reply = decode(operation, result)
         assert isinstance(reply, (TaskReply, MessageReply, TaskPage, Unreadable))
         assert isinstance(reply, TaskPage) <= (operation is LIST)

@@ -11,6 +11,7 @@ from a2a_delegate.lifecycle.operations import (
     ListTasks,
     Operation,
     SendMessage,
+    SubscribeToTask,
     TaskReply,
     Unreadable,
 )
@@ -75,6 +76,13 @@ def test_a_send_says_all_that_it_was_given() -> None:
     }
 
 
+@pytest.mark.spec("METH-1", "METH-3", "METH-4", "CARD-8")
+def test_a_send_that_is_streamed_says_the_same_under_another_name() -> None:
+    plain = words(SendMessage(HELLO, ("text/plain",), {"b": 2}), "acme")
+    streamed = words(SendMessage(HELLO, ("text/plain",), {"b": 2}, streamed=True), "acme")
+    assert streamed == Words("SendStreamingMessage", plain.params)
+
+
 @pytest.mark.parametrize(
     ("part", "written"),
     [
@@ -108,16 +116,27 @@ def test_a_part_that_was_not_understood_is_not_sent_on() -> None:
 
 
 @pytest.mark.spec("METH-1", "METH-10", "CARD-8")
-def test_a_get_and_a_cancel_name_the_task_and_nothing_more() -> None:
+def test_a_call_about_a_task_names_it_and_nothing_more() -> None:
     assert words(GetTask("t")) == Words("GetTask", {"id": "t"})
     assert words(GetTask("t"), "acme") == Words("GetTask", {"id": "t", "tenant": "acme"})
     assert words(CancelTask("t")) == Words("CancelTask", {"id": "t"})
     assert words(CancelTask("t"), "acme") == Words("CancelTask", {"id": "t", "tenant": "acme"})
+    subscribe = words(SubscribeToTask("t"), "acme")
+    assert subscribe == Words("SubscribeToTask", {"id": "t", "tenant": "acme"})
 
 
 @pytest.mark.parametrize("tenant", [None, ""])
 @pytest.mark.parametrize(
-    "operation", [SendMessage(HELLO), GetTask("t"), ListTasks("c"), CancelTask("t")], ids=str
+    "operation",
+    [
+        SendMessage(HELLO),
+        SendMessage(HELLO, streamed=True),
+        GetTask("t"),
+        ListTasks("c"),
+        CancelTask("t"),
+        SubscribeToTask("t"),
+    ],
+    ids=str,
 )
 @pytest.mark.spec("CARD-8")
 def test_an_unset_tenant_is_left_out(operation: Operation, tenant: str | None) -> None:
