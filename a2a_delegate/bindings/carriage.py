@@ -52,6 +52,13 @@ NOBODY = Identity()
 
 
 @dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much of a reply is kept, in bytes."""
+
+    max_reply_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Errand:
     """What is to be carried.
 
@@ -90,15 +97,14 @@ Carried: TypeAlias = Answer | Unreadable | NotSent | Lost
 class Carrier:
     """Carries requests over a client that somebody else owns: neither changed nor closed here.
 
-    `max_reply_bytes` bounds what is kept of a reply. Raises UsageError for what is no asynchronous
-    client.
+    `bounds` limit what is kept of a reply. Raises UsageError for what is no asynchronous client.
     """
 
-    def __init__(self, client: httpx.AsyncClient, *, max_reply_bytes: int) -> None:
+    def __init__(self, client: httpx.AsyncClient, *, bounds: Bounds) -> None:
         if not isinstance(client, httpx.AsyncClient):
             raise UsageError(f"client must be an httpx.AsyncClient; got {type(client).__name__}")
         self._client = client
-        self._max_reply_bytes = max_reply_bytes
+        self._bounds = bounds
         # Time belongs to the caller of `carry`, who cancels it: a limit of the client's on reading,
         # five seconds unless it was told otherwise, would turn a slow answer into an unknown one,
         # and a wait in its queue is no failure. Its limit on connecting stays: nothing has left
@@ -112,7 +118,7 @@ class Carrier:
             closed = PeerUnreachableError(phase="connect", url=str(errand.url), reason=CLOSED)
             closed.__cause__ = UsageError(CLOSED)
             return NotSent(closed)
-        received = Received(exchange, limit=self._max_reply_bytes, scan=errand.scan)
+        received = Received(exchange, limit=self._bounds.max_reply_bytes, scan=errand.scan)
         try:
             return await self._round_trip(errand, exchange, received)
         except UnreadableBodyError as problem:
@@ -157,7 +163,7 @@ class Carrier:
     ) -> tuple[httpx.Request, httpx.Auth | None]:
         auth = self._client.auth if errand.auth is None else errand.auth
         if auth is not None:
-            auth = WatchedAuth(auth, errand.body, exchange, limit=self._max_reply_bytes)
+            auth = WatchedAuth(auth, errand.body, exchange, limit=self._bounds.max_reply_bytes)
         extensions = {
             "timeout": self._timeout,
             OPERATION_EXTENSION: str(errand.name),

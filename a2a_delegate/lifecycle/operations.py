@@ -111,7 +111,7 @@ Operation: TypeAlias = SendMessage | GetTask | ListTasks | CancelTask | Subscrib
 
 
 def asks_for_stream(operation: Operation) -> bool:
-    """Whether the answer is asked for as a stream of events; it may be a single one all the same."""
+    """Whether the answer is asked for as a stream; it may be a single one all the same."""
     match operation:
         case SendMessage(streamed=streamed):
             return streamed

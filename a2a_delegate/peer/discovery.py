@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import anyio
 import httpx
 
-from a2a_delegate.bindings.carriage import Answer, Carrier, Errand
+from a2a_delegate.bindings.carriage import Answer, Bounds, Carrier, Errand
 from a2a_delegate.bindings.exchange import Exchange
 from a2a_delegate.bindings.failures import may_pass, spoke
 from a2a_delegate.errors import (
@@ -105,7 +105,7 @@ class CardSource:
             raise UsageError(f"max_bytes must be a number of bytes above zero; got {max_bytes!r}")
         self._places = places_of(base_url)
         self._typed = base_url.strip()
-        self._carrier = Carrier(client, max_reply_bytes=max_bytes)
+        self._carrier = Carrier(client, bounds=Bounds(max_bytes))
         credentials = Credentials(headers, auth)
         self._headers = {**credentials.headers, **_HEADERS}
         self._auth = credentials.auth_for(None, str(origin_of(self._places[0])))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
+from a2a_delegate.bindings.call import Call
 from a2a_delegate.bindings.carriage import Identity
 from a2a_delegate.errors import UsageError
 from a2a_delegate.lifecycle.operations import ListTasks
@@ -14,14 +15,14 @@ from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.peer.credentials import Credentials
 from a2a_delegate.peer.origins import origin_of
 from a2a_delegate.wire.dialect import DIALECTS
-from a2a_delegate.wire.envelope import RpcResult, decoded
 from a2a_delegate.wire.gate import SPOKEN_BINDINGS
+from a2a_delegate.wire.result import WireResult, decoded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from a2a_delegate.bindings.call import Carriage
     from a2a_delegate.bindings.exchange import Exchange
-    from a2a_delegate.bindings.jsonrpc import JsonRpcBinding
     from a2a_delegate.lifecycle.operations import Operation, Reply
     from a2a_delegate.model.card import AgentInterface, ProtocolVersion
     from a2a_delegate.peer.credentials import AuthProvider
@@ -54,7 +55,7 @@ class Peer:
         self,
         agreement: Agreement,
         *,
-        binding: JsonRpcBinding,
+        binding: Carriage,
         origins: BoundOrigins,
         headers: Mapping[str, str] | None = None,
         auth: httpx.Auth | AuthProvider | None = None,
@@ -156,16 +157,16 @@ class Peer:
         the exchange filled so far.
         """
         face = self._face_for(operation)
-        answer = await self._binding.call(
-            face.dialect.encode(operation, tenant=face.interface.tenant),
+        call = Call(
+            words=face.dialect.encode(operation, tenant=face.interface.tenant),
+            name=operation.name,
             url=face.url,
             headers=face.headers,
-            exchange=exchange,
-            name=operation.name,
             auth=self._credentials.auth_for(self._principal, face.origin),
             identity=Identity(face.interface.tenant, self._principal),
         )
-        if isinstance(answer, RpcResult):
+        answer = await self._binding.call(call, exchange)
+        if isinstance(answer, WireResult):
             return decoded(face.dialect, operation, answer)
         return answer
 

@@ -45,7 +45,7 @@ class Dialect(Protocol):
     ) -> TaskReply | MessageReply | TaskPage | Unreadable:
         """Read the result of an operation, any JSON value; never raises.
 
-        An Unreadable has neither evidence nor HTTP status yet: `envelope.decoded` adds them.
+        An Unreadable has neither evidence nor HTTP status yet: `result.decoded` adds them.
         """
 
 

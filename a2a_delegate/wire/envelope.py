@@ -7,7 +7,6 @@ anyone looks inside, whatever its HTTP status.
 
 from __future__ import annotations
 
-from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from a2a_delegate.errors import InvalidReplyError
@@ -17,35 +16,17 @@ from a2a_delegate.wire import fault_table, first_generation
 from a2a_delegate.wire.cut_reply import task_id_in
 from a2a_delegate.wire.json_text import NotJSONError, kind_of, parse, write
 from a2a_delegate.wire.replies import task_id_of
+from a2a_delegate.wire.result import EVIDENCE, WireResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-    from a2a_delegate.lifecycle.operations import (
-        MessageReply,
-        Operation,
-        TaskPage,
-        TaskReply,
-    )
     from a2a_delegate.model.json_value import JSON
-    from a2a_delegate.wire.dialect import Dialect
     from a2a_delegate.wire.words import Words
-
-EVIDENCE = 64 * 1024
-"""Bytes of a reply that are kept as evidence."""
 
 _REDIRECTION = 300
 """From here on the HTTP status itself is the answer, where the body is none."""
-
-
-@dataclass(frozen=True, slots=True)
-class RpcResult:
-    """A result under our own id, not yet understood; `decoded` hands it to a dialect."""
-
-    result: object
-    status: int
-    evidence: bytes = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +57,7 @@ def read(
     status: int,
     headers: Mapping[str, str],
     now: datetime,
-) -> RpcResult | Fault | Unreadable:
+) -> WireResult | Fault | Unreadable:
     """Read the whole body of a reply; never raises.
 
     The content type does not matter: a body that is an envelope is one. `headers` has lower-case
@@ -93,7 +74,7 @@ def read(
     if not isinstance(opened, _Flaw):
         error = opened.get("error")
         if not isinstance(error, dict):
-            return RpcResult(opened["result"], status, body[:EVIDENCE])
+            return WireResult(opened["result"], status, body[:EVIDENCE])
         return fault_table.from_error(
             error, operation=operation, status=status, headers=headers, now=now
         )
@@ -103,17 +84,6 @@ def read(
         )
     unread = InvalidReplyError(method=operation, reason=opened.reason, status=status)
     return Unreadable(unread, body[:EVIDENCE], opened.task_id)
-
-
-def decoded(
-    dialect: Dialect, operation: Operation, rpc: RpcResult
-) -> TaskReply | MessageReply | TaskPage | Unreadable:
-    """Read a result in a dialect; what is not understood keeps its bytes and HTTP status."""
-    reply = dialect.decode(operation, rpc.result)
-    if not isinstance(reply, Unreadable):
-        return reply
-    error = InvalidReplyError(method=operation.name, reason=reply.error.reason, status=rpc.status)
-    return replace(reply, error=error, evidence=rpc.evidence)
 
 
 def _open(value: object, request_id: str) -> Mapping[str, JSON] | _Flaw:

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from a2a_delegate.bindings.body import WatchedBody, WatchedRequest
-from a2a_delegate.bindings.carriage import Answer, Carrier, Errand
+from a2a_delegate.bindings.carriage import Answer, Bounds, Carrier, Errand
 from a2a_delegate.bindings.exchange import Exchange, SealedError
 from a2a_delegate.lifecycle.operations import Lost, NotSent, Unreadable
 from tests.bindings.loopback import Line, closed_port, peer, reply
@@ -30,7 +30,7 @@ async def carry(
     url: str, auth: httpx.Auth | None, exchange: Exchange, *, body: bytes | None = BODY
 ) -> Carried:
     async with httpx.AsyncClient() as client:
-        carrier = Carrier(client, max_reply_bytes=10_000)
+        carrier = Carrier(client, bounds=Bounds(10_000))
         errand = Errand(name="send", url=httpx.URL(url), headers={}, body=body, auth=auth)
         return await carrier.carry(errand, exchange)
 
@@ -149,7 +149,7 @@ async def test_a_hook_that_reads_the_body_can_and_it_counts_as_leaving() -> None
     seen: list[bytes] = []
     exchange = Exchange()
     async with httpx.AsyncClient(event_hooks={"request": [log]}) as client:
-        carrier = Carrier(client, max_reply_bytes=100)
+        carrier = Carrier(client, bounds=Bounds(100))
         url = httpx.URL(f"http://127.0.0.1:{await closed_port()}/")
         carried = await carrier.carry(Errand(name="send", url=url, headers={}, body=BODY), exchange)
     assert seen == [BODY]
@@ -246,7 +246,7 @@ async def test_a_reply_that_came_without_a_network_is_bounded_too(auth: httpx.Au
     transport = httpx.MockTransport(lambda _: httpx.Response(200, content=b"0" * 101))
     async with httpx.AsyncClient(transport=transport) as client:
         for limit, kind in ((101, Answer), (100, Unreadable)):
-            carrier = Carrier(client, max_reply_bytes=limit)
+            carrier = Carrier(client, bounds=Bounds(limit))
             url = httpx.URL("http://h.example/")
             errand = Errand(name="send", url=url, headers={}, body=BODY, auth=auth)
             assert isinstance(await carrier.carry(errand, Exchange()), kind)

@@ -12,7 +12,7 @@ import anyio
 import httpx
 import pytest
 
-from a2a_delegate.bindings.carriage import OPERATION_EXTENSION, Answer, Carrier, Errand
+from a2a_delegate.bindings.carriage import OPERATION_EXTENSION, Answer, Bounds, Carrier, Errand
 from a2a_delegate.bindings.exchange import EVIDENCE_BYTES, Exchange
 from a2a_delegate.errors import UsageError
 from a2a_delegate.lifecycle.operations import Lost, NotSent, Unreadable
@@ -63,7 +63,7 @@ async def carry_by(
     client: httpx.AsyncClient, url: str, exchange: Exchange, *, limit: int = 1_000_000
 ) -> Carried:
     async with client:
-        carrier = Carrier(client, max_reply_bytes=limit)
+        carrier = Carrier(client, bounds=Bounds(limit))
         scan = TaskIdScan(request_id="r-1")
         with anyio.fail_after(5):
             return await carrier.carry(errand(url, scan=scan), exchange)
@@ -72,9 +72,9 @@ async def carry_by(
 @pytest.mark.parametrize("client", [None, httpx.AsyncClient])
 async def test_what_is_no_asynchronous_client_is_refused(client: object) -> None:
     with pytest.raises(UsageError, match=r"must be an httpx\.AsyncClient"):
-        Carrier(client, max_reply_bytes=1)  # type: ignore[arg-type]
+        Carrier(client, bounds=Bounds(1))  # type: ignore[arg-type]
     with httpx.Client() as waits, pytest.raises(UsageError, match="got Client"):
-        Carrier(waits, max_reply_bytes=1)  # type: ignore[arg-type]
+        Carrier(waits, bounds=Bounds(1))  # type: ignore[arg-type]
 
 
 async def test_a_complete_reply_is_an_answer(carry: Carry) -> None:
@@ -239,7 +239,7 @@ async def test_cancelled_within_a_reply_the_exchange_keeps_what_came(new_client:
     exchange = Exchange(on_id=cancel)
     async with peer(talk) as there, new_client() as client:
         with anyio.CancelScope() as scope:
-            carrier = Carrier(client, max_reply_bytes=1000)
+            carrier = Carrier(client, bounds=Bounds(1000))
             await carrier.carry(errand(there.url, scan=TaskIdScan(request_id="r-1")), exchange)
         assert scope.cancelled_caught
         with anyio.fail_after(5):
@@ -284,7 +284,7 @@ async def test_a_kept_connection_that_closes_as_the_next_request_arrives_is_lost
         await line.hear_head()
 
     async with peer(talk) as there, new_client() as client:
-        carrier = Carrier(client, max_reply_bytes=1000)
+        carrier = Carrier(client, bounds=Bounds(1000))
         first, second = Exchange(), Exchange()
         assert isinstance(await carrier.carry(errand(there.url), first), Answer)
         carried = await carrier.carry(errand(there.url), second)
@@ -300,7 +300,7 @@ async def test_a_kept_connection_that_was_seen_to_close_is_not_used(new_client: 
         await line.say(reply(WHOLE))
 
     async with peer(talk) as there, new_client() as client:
-        carrier = Carrier(client, max_reply_bytes=1000)
+        carrier = Carrier(client, bounds=Bounds(1000))
         for _ in range(2):
             carried = await carrier.carry(errand(there.url), Exchange())
             assert isinstance(carried, Answer)
@@ -423,7 +423,7 @@ async def test_an_encoded_reply_is_unreadable_and_kept_as_it_came(
     async with peer(talk) as there, client:
         for _ in range(2):
             with anyio.fail_after(5):
-                carried = await Carrier(client, max_reply_bytes=1_000_000).carry(
+                carried = await Carrier(client, bounds=Bounds(1_000_000)).carry(
                     errand(there.url), Exchange()
                 )
             assert isinstance(carried, Unreadable)
@@ -440,7 +440,7 @@ async def test_a_client_that_its_owner_closed_is_named() -> None:
     client = httpx.AsyncClient()
     await client.aclose()
     exchange = Exchange()
-    carried = await Carrier(client, max_reply_bytes=10).carry(errand("http://h.example/"), exchange)
+    carried = await Carrier(client, bounds=Bounds(10)).carry(errand("http://h.example/"), exchange)
     assert isinstance(carried, NotSent)
     assert "client is closed" in str(carried.error)
     assert isinstance(carried.error.__cause__, UsageError)
@@ -467,7 +467,7 @@ async def test_a_redirect_is_an_answer_wherever_it_leads(
     async with peer(talk) as there, new_client() as client:
         call = replace(errand(there.url), auth=auth)
         with anyio.fail_after(5):
-            carried = await Carrier(client, max_reply_bytes=1_000).carry(call, exchange)
+            carried = await Carrier(client, bounds=Bounds(1_000)).carry(call, exchange)
     assert isinstance(carried, Answer)
     assert (carried.status, exchange.http_status) == (307, 307)
 
@@ -667,7 +667,7 @@ async def test_a_header_that_http_cannot_carry_is_named_and_its_value_is_not(
     new_client: NewClient,
 ) -> None:
     async with peer(hang_up) as there, new_client() as client:
-        carrier = Carrier(client, max_reply_bytes=1000)
+        carrier = Carrier(client, bounds=Bounds(1000))
         for value in ("Bearer s3cret\nX: y", "Bearer s3cret é"):
             wrong = Errand(name="send", url=httpx.URL(there.url), headers={"A": value}, body=BODY)
             exchange = Exchange()

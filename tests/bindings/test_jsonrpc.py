@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
+from a2a_delegate.bindings.call import Call
+from a2a_delegate.bindings.carriage import Bounds
 from a2a_delegate.bindings.exchange import Exchange
 from a2a_delegate.bindings.jsonrpc import JsonRpcBinding
 from a2a_delegate.errors import UsageError
@@ -20,14 +22,14 @@ from a2a_delegate.lifecycle.operations import (
     OperationName,
     Unreadable,
 )
-from a2a_delegate.wire.envelope import RpcResult
+from a2a_delegate.wire.result import WireResult
 from a2a_delegate.wire.words import Words
 from tests.bindings.loopback import Line, closed_port, peer, reply
 
 if TYPE_CHECKING:
     import respx
 
-    from a2a_delegate.bindings.jsonrpc import RpcReply
+    from a2a_delegate.bindings.call import CallReply
 
 pytestmark = pytest.mark.anyio
 
@@ -43,18 +45,13 @@ async def call(
     name: OperationName = OperationName.SEND,
     exchange: Exchange | None = None,
     words: Words = WORDS,
-) -> RpcReply:
+) -> CallReply:
     ids = iter(["r-1", "r-2"])
     binding = JsonRpcBinding(
-        client, max_reply_bytes=10_000, new_id=lambda: next(ids), now=lambda: NOON
+        client, bounds=Bounds(10_000), new_id=lambda: next(ids), now=lambda: NOON
     )
-    return await binding.call(
-        words,
-        url=httpx.URL(url),
-        headers={"A2A-Version": "1.0"},
-        exchange=exchange or Exchange(),
-        name=name,
-    )
+    asked = Call(words, name, httpx.URL(url), {"A2A-Version": "1.0"})
+    return await binding.call(asked, exchange or Exchange())
 
 
 @pytest.mark.spec("CARR-4")
@@ -66,7 +63,7 @@ async def test_a_request_is_one_envelope_and_says_what_it_is(
     exchange = Exchange()
     async with httpx.AsyncClient() as client:
         answer = await call(client, exchange=exchange)
-    assert isinstance(answer, RpcResult)
+    assert isinstance(answer, WireResult)
     assert (answer.result, answer.status) == ({"task": {"id": "t-1"}}, 200)
     request = route.calls.last.request
     assert json.loads(request.content) == {
@@ -85,15 +82,9 @@ async def test_a_request_is_one_envelope_and_says_what_it_is(
 async def test_each_request_has_an_id_of_its_own(respx_mock: respx.MockRouter) -> None:
     route = respx_mock.post(URL).respond(204)
     async with httpx.AsyncClient() as client:
-        binding = JsonRpcBinding(client, max_reply_bytes=10_000)
+        binding = JsonRpcBinding(client, bounds=Bounds(10_000))
         for _ in range(3):
-            await binding.call(
-                WORDS,
-                url=httpx.URL(URL),
-                headers={},
-                exchange=Exchange(),
-                name=OperationName.GET,
-            )
+            await binding.call(Call(WORDS, OperationName.GET, httpx.URL(URL), {}), Exchange())
     ids = {json.loads(call.request.content)["id"] for call in route.calls}
     assert len(ids) == 3
 

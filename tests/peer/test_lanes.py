@@ -9,7 +9,7 @@ import anyio
 import httpx
 import pytest
 
-from a2a_delegate.bindings.carriage import Answer, Carrier, Errand, Identity
+from a2a_delegate.bindings.carriage import Answer, Bounds, Carrier, Errand, Identity
 from a2a_delegate.bindings.exchange import Exchange
 from a2a_delegate.lifecycle.operations import NotSent
 from a2a_delegate.peer.cookies import no_cookies
@@ -35,7 +35,7 @@ def errand(name: str, url: httpx.URL | str = URL, identity: Identity | None = No
 
 
 async def carry(client: httpx.AsyncClient, what: Errand, exchange: Exchange) -> Carried:
-    return await Carrier(client, max_reply_bytes=1_000).carry(what, exchange)
+    return await Carrier(client, bounds=Bounds(1_000)).carry(what, exchange)
 
 
 class Silence(httpx.AsyncByteStream):
@@ -339,7 +339,7 @@ async def test_a_connection_that_the_peer_has_closed_is_not_used_again() -> None
 WITHOUT_FILES = """
 import os, resource, sys
 import anyio, httpx
-from a2a_delegate.bindings.carriage import Carrier, Errand
+from a2a_delegate.bindings.carriage import Bounds, Carrier, Errand
 from a2a_delegate.bindings.exchange import Exchange
 from a2a_delegate.peer.cookies import no_cookies
 from a2a_delegate.peer.lanes import most_lanes
@@ -348,7 +348,7 @@ from a2a_delegate.peer.own_client import own_client
 async def main(kind):
     errand = Errand("send", httpx.URL("http://127.0.0.1:9/rpc"), headers={}, body=b"{}")
     async with own_client() if kind == "own" else httpx.AsyncClient() as client:
-        carrier = Carrier(client, max_reply_bytes=9)
+        carrier = Carrier(client, bounds=Bounds(9))
         await carrier.carry(errand, Exchange())  # loads what it needs
         resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
         files = []

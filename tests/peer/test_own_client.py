@@ -10,7 +10,7 @@ import anyio
 import httpx
 import pytest
 
-from a2a_delegate.bindings.carriage import Answer, Carrier, Errand
+from a2a_delegate.bindings.carriage import Answer, Bounds, Carrier, Errand
 from a2a_delegate.bindings.exchange import Exchange
 from a2a_delegate.errors import UsageError
 from a2a_delegate.lifecycle.operations import Lost, NotSent
@@ -40,7 +40,7 @@ def errand(url: str, **options: object) -> Errand:
 
 async def carry(client: httpx.AsyncClient, errand: Errand, exchange: Exchange) -> object:
     with anyio.fail_after(5):
-        return await Carrier(client, max_reply_bytes=1_000).carry(errand, exchange)
+        return await Carrier(client, bounds=Bounds(1_000)).carry(errand, exchange)
 
 
 async def test_it_follows_nothing_and_has_no_limit_of_time_but_for_connecting() -> None:

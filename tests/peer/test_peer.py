@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
+from a2a_delegate.bindings.carriage import Bounds
 from a2a_delegate.bindings.exchange import Exchange
 from a2a_delegate.bindings.jsonrpc import JsonRpcBinding
 from a2a_delegate.errors import UnsafeEndpointError, UsageError
@@ -65,7 +66,7 @@ def make(
 ) -> Peer:
     return Peer(
         agreement,
-        binding=JsonRpcBinding(client, max_reply_bytes=1_000_000),
+        binding=JsonRpcBinding(client, bounds=Bounds(1_000_000)),
         origins=BoundOrigins("https://peer.example", ["https://lists.example"]),
         headers=headers,
         auth=auth,
@@ -318,7 +319,7 @@ async def test_a_version_that_is_not_spoken_pins_no_peer() -> None:
     async with httpx.AsyncClient(transport=Mirror()) as client:
         peer = Peer(
             Agreement(V1),
-            binding=JsonRpcBinding(client, max_reply_bytes=1),
+            binding=JsonRpcBinding(client, bounds=Bounds(1)),
             origins=BoundOrigins(URL),
             dialects={ProtocolVersion.V1_0: DIALECTS[ProtocolVersion.V1_0]},
         )

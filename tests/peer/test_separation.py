@@ -11,6 +11,7 @@ import httpx
 import pytest
 
 from a2a_delegate import AgentInterface, ApiKeyAuth, BearerAuth, fetch_agent_card
+from a2a_delegate.bindings.carriage import Bounds
 from a2a_delegate.bindings.exchange import Exchange
 from a2a_delegate.bindings.jsonrpc import JsonRpcBinding
 from a2a_delegate.lifecycle.operations import GetTask, ListTasks
@@ -57,7 +58,7 @@ def make(
 ) -> Peer:
     return Peer(
         agreement,
-        binding=JsonRpcBinding(client, max_reply_bytes=10_000),
+        binding=JsonRpcBinding(client, bounds=Bounds(10_000)),
         origins=BoundOrigins(agreement.interface.url, [one.url[: -len("/rpc")] for one in others]),
         auth=auth,
     )

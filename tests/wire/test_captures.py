@@ -36,7 +36,8 @@ from a2a_delegate.model.part import DataPart, FilePart, Part, TextPart
 from a2a_delegate.model.task import Task, TaskState
 from a2a_delegate.wire.cut_reply import task_id_in
 from a2a_delegate.wire.dialect import DIALECTS
-from a2a_delegate.wire.envelope import RpcResult, decoded, read
+from a2a_delegate.wire.envelope import read
+from a2a_delegate.wire.result import WireResult, decoded
 
 if TYPE_CHECKING:
     from a2a_delegate.model.artifact import Artifact
@@ -138,7 +139,7 @@ def reading(
         headers=one.headers,
         now=NOW,
     )
-    return decoded(DIALECTS[version], operation, reply) if isinstance(reply, RpcResult) else reply
+    return decoded(DIALECTS[version], operation, reply) if isinstance(reply, WireResult) else reply
 
 
 # The little reader: recorded JSON to plain values.

@@ -19,7 +19,8 @@ from a2a_delegate.lifecycle.operations import (
 )
 from a2a_delegate.model.card import ProtocolVersion
 from a2a_delegate.wire.dialect import DIALECTS, Words
-from a2a_delegate.wire.envelope import EVIDENCE, RpcResult, decoded, read, request
+from a2a_delegate.wire.envelope import read, request
+from a2a_delegate.wire.result import EVIDENCE, WireResult, decoded
 from tests.wire.json_values import json_objects, json_values
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ ERROR = {"code": -32001, "message": "Task not found"}
 
 def answer(
     body: object, status: int = 200, headers: Mapping[str, str] | None = None
-) -> RpcResult | Fault | Unreadable:
+) -> WireResult | Fault | Unreadable:
     """Read a reply to the request `r1`; what is no bytes is sent as JSON."""
     return read(
         body if isinstance(body, bytes) else json.dumps(body).encode(),
@@ -83,7 +84,7 @@ def test_what_json_cannot_carry_never_leaves() -> None:
 @pytest.mark.spec("BIND-11")
 def test_a_result_under_our_id_is_one_whatever_the_status(body: object, status: int) -> None:
     reply = answer(body, status)
-    assert isinstance(reply, RpcResult)
+    assert isinstance(reply, WireResult)
     assert (reply.result, reply.status) == (TASK, status)
 
 
@@ -91,7 +92,7 @@ def test_a_result_under_our_id_is_one_whatever_the_status(body: object, status: 
 @pytest.mark.spec("BIND-11")
 def test_a_result_may_be_anything_but_null(result: object) -> None:
     reply = answer(envelope(result=result))
-    assert isinstance(reply, RpcResult)
+    assert isinstance(reply, WireResult)
     assert reply.result == result
 
 
@@ -100,7 +101,7 @@ def test_a_result_may_be_anything_but_null(result: object) -> None:
 )
 @pytest.mark.spec("BIND-6")
 def test_the_content_type_does_not_matter(headers: Mapping[str, str]) -> None:
-    assert isinstance(answer(envelope(result=TASK), headers=headers), RpcResult)
+    assert isinstance(answer(envelope(result=TASK), headers=headers), WireResult)
     assert isinstance(answer(envelope(error=ERROR), headers=headers), Fault)
 
 
@@ -257,7 +258,7 @@ def test_evidence_is_bounded() -> None:
     assert isinstance(reply, Unreadable)
     assert reply.evidence == huge[:EVIDENCE]
     long = answer(envelope(result={"a": "x" * EVIDENCE}))
-    assert isinstance(long, RpcResult)
+    assert isinstance(long, WireResult)
     assert len(long.evidence) == EVIDENCE
 
 
@@ -272,7 +273,7 @@ def test_a_result_that_is_not_understood_keeps_bytes_status_and_task() -> None:
     get = GetTask("t")
     dialect = DIALECTS[ProtocolVersion.V1_0]
     rpc = answer(envelope(result={"id": "t", "status": {}}), 201)
-    assert isinstance(rpc, RpcResult)
+    assert isinstance(rpc, WireResult)
     reply = decoded(dialect, get, rpc)
     assert isinstance(reply, Unreadable)
     assert (reply.error.method, reply.error.status, reply.task_id) == ("get", 201, "t")
@@ -282,7 +283,7 @@ def test_a_result_that_is_not_understood_keeps_bytes_status_and_task() -> None:
 
 def test_a_result_that_is_understood_is_the_dialects() -> None:
     rpc = answer(envelope(result=TASK))
-    assert isinstance(rpc, RpcResult)
+    assert isinstance(rpc, WireResult)
     assert isinstance(decoded(DIALECTS[ProtocolVersion.V0_3], GetTask("t"), rpc), TaskReply)
 
 
@@ -310,8 +311,8 @@ def test_no_json_makes_the_reader_raise(
         {"jsonrpc": "2.0", "id": reply_id, "error": {"code": inner, "data": inner}},
     ):
         reply = answer(body, status, headers)
-        assert isinstance(reply, (RpcResult, Fault, Unreadable))
-        assert not isinstance(reply, RpcResult) or reply_id == "r1"
+        assert isinstance(reply, (WireResult, Fault, Unreadable))
+        assert not isinstance(reply, WireResult) or reply_id == "r1"
         if isinstance(reply, Unreadable):
             assert str(reply.error)
 

@@ -23,8 +23,9 @@ from a2a_delegate.lifecycle.operations import (
 from a2a_delegate.model.message import Message, Role
 from a2a_delegate.wire import v0_2, v0_3, v1_0
 from a2a_delegate.wire.cut_reply import task_id_in
-from a2a_delegate.wire.envelope import RpcResult, decoded, read
+from a2a_delegate.wire.envelope import read
 from a2a_delegate.wire.first_generation import is_expected, is_message, is_task
+from a2a_delegate.wire.result import WireResult, decoded
 
 if TYPE_CHECKING:
     from a2a_delegate.wire.dialect import Dialect
@@ -46,14 +47,14 @@ def recorded(method: str) -> list[dict[str, Any]]:
     return [one for one in exchanges if (one["request"]["body"] or {}).get("method") == method]
 
 
-def reading_of(one: dict[str, Any]) -> RpcResult | Fault | Unreadable:
+def reading_of(one: dict[str, Any]) -> WireResult | Fault | Unreadable:
     response = one["response"]
     return reading(response["body"].encode(), status=response["status"], request_id=1)
 
 
 def reading(
     body: bytes, *, status: int = 200, request_id: Any = "r"
-) -> RpcResult | Fault | Unreadable:
+) -> WireResult | Fault | Unreadable:
     return read(
         body,
         request_id=request_id,
@@ -195,7 +196,7 @@ def test_what_a_recorded_server_of_0_1_says_is_refused_by_name() -> None:
     made = [reading_of(one) for one in recorded("tasks/send") if one["response"]["status"] == 200]
     assert len(made) == 3
     for reply in made:
-        assert isinstance(reply, RpcResult)
+        assert isinstance(reply, WireResult)
         refused = decoded(v0_3.DIALECT, SEND, reply)
         assert isinstance(refused, Unreadable)
         assert "a task of A2A 0.1" in refused.error.reason

@@ -21,8 +21,9 @@ from a2a_delegate.lifecycle.operations import (
 )
 from a2a_delegate.model.message import Message, Role
 from a2a_delegate.model.part import DataPart, FilePart, TextPart, UnknownPart
-from a2a_delegate.wire.envelope import RpcResult, read
+from a2a_delegate.wire.envelope import read
 from a2a_delegate.wire.replies import decode
+from a2a_delegate.wire.result import WireResult
 
 if TYPE_CHECKING:
     from a2a_delegate.model.task import Task
@@ -140,7 +141,7 @@ def test_an_envelope_counts_only_if_it_is_whole(row: dict[str, str]) -> None:
         now=datetime.now(UTC),
     )
     if "result" in document and row["n"] not in NO_ENVELOPE:
-        assert isinstance(reply, RpcResult)
+        assert isinstance(reply, WireResult)
         assert reply.result == document["result"]
     else:
         assert isinstance(reply, Unreadable)

@@ -35,6 +35,7 @@ from a2a_delegate.wire.card_reader import read_card
 from a2a_delegate.wire.cut_reply import TaskIdScan, task_id_in
 from a2a_delegate.wire.gate import agree
 from a2a_delegate.wire.json_text import MAX_DEPTH, NotJSONError, parse, write
+from a2a_delegate.wire.result import EVIDENCE, WireResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -116,13 +117,13 @@ def check_envelope(body: bytes) -> None:
             headers=headers,
             now=NOW,
         )
-        if isinstance(reply, envelope.RpcResult):
-            assert len(reply.evidence) <= envelope.EVIDENCE
+        if isinstance(reply, WireResult):
+            assert len(reply.evidence) <= EVIDENCE
             check_result(v1_0.DIALECT, operation, reply.result)
         elif isinstance(reply, Fault):
             check_fault(reply)
         else:
-            assert len(reply.evidence) <= envelope.EVIDENCE
+            assert len(reply.evidence) <= EVIDENCE
             check_sentence(reply.error)
 
 
