@@ -6,7 +6,8 @@ Match on the classes, or on `status`. Nine classes, and these fields in each of 
 - `effect`: whether the work began at the peer, the fact that a repeat depends on;
 - `handle`: all that a later process needs to ask again; None exactly when no byte left;
 - `attempts`: the requests that were made, as evidence;
-- `artifacts`, `message`: what the peer made, and its last words;
+- `artifacts`, `message`: what the peer made, and its last words; `files` lists the files of both,
+  and `save(directory)` writes them;
 - `late`: the answer came after a cancel or a deadline, in the grace.
 """
 
@@ -32,11 +33,14 @@ from a2a_delegate.errors import (
 from a2a_delegate.model.frozen import dataclass
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator
+    from pathlib import Path
 
     from a2a_delegate.model.artifact import Artifact
     from a2a_delegate.model.json_value import JSON
     from a2a_delegate.model.message import Message
+    from a2a_delegate.model.part import FilePart
 
 T = TypeVar("T")
 
@@ -152,6 +156,33 @@ class _Outcome:
     def safe_to_retry(self) -> bool:
         """Whether the same request may be sent anew without the work running twice."""
         return self.effect is Effect.NOT_STARTED
+
+    @property
+    def files(self) -> tuple[FilePart, ...]:
+        """The file parts of `artifacts`, then those that only `message` has.
+
+        One with a `url` has no bytes: nothing here fetches it.
+        """
+        from a2a_delegate import saving  # noqa: PLC0415 - most programs take no files
+
+        return tuple([part for part, _ in saving.files_of(self.artifacts, self.message)])
+
+    def save(self, directory: str | os.PathLike[str]) -> tuple[Path, ...]:
+        """Write the files that came with their bytes into `directory`; return their paths in order.
+
+        A file is named as the peer named it, else after its artifact, as near to that as is safe:
+        one component, bounded, not hidden, no device. Nothing is written over, and no link at its
+        place followed: a name that is taken gets a number, as in `report-2.pdf`. A file that came
+        as a URL is left out and not fetched; `files` has it. The extension is the peer's word, as
+        the content is: look before you open.
+
+        The directory is made where it is missing. Raises UsageError for what can be none, OSError
+        where the system refuses; no file is left behind then. It blocks while it writes, like any
+        writing of files; in an event loop give large ones to a thread.
+        """
+        from a2a_delegate import saving  # noqa: PLC0415 - most programs take no files
+
+        return saving.save(directory, self.artifacts, self.message)
 
     def explain(self) -> str:
         """Tell the verdict, what it rests on, and one line for each request, in UTC."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 RANKS = (
     ("errors",),
     ("model",),
+    ("saving",),
     ("outcome",),
     ("records",),
     ("signals",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, assert_never, assert_type
 
 import anyio
@@ -253,6 +254,9 @@ def in_common(result: DelegateResult) -> None:
     assert_type(result.safe_to_retry, bool)
     assert_type(result.explain(), str)
     assert_type(result.raise_for_status(), Completed)
+    assert_type(result.files, tuple[FilePart, ...])
+    assert_type(result.save("here"), tuple[Path, ...])
+    assert_type(result.save(Path("here")), tuple[Path, ...])
     for attempt in result.attempts:
         assert_type(attempt.outcome, AttemptOutcome)
         assert_type(attempt.started_at, datetime)
