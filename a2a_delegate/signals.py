@@ -59,12 +59,24 @@ class Progress:
 class ArtifactChunk:
     """An artifact that is new, or that shows other content than before.
 
-    With `append` its parts go after those shown before; without, they replace them.
+    With `append` its parts go after those shown before, and `artifact` holds only the new ones;
+    without, they replace them. So `artifact.text` is the text that has been added, or all of it.
     """
 
     task_id: str
     artifact: Artifact
     append: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StreamCut:
+    """A stream ended before its task did; what has become of the task is asked for next.
+
+    `error` says what cut it; None where the peer ended it in good order.
+    """
+
+    task_id: str
+    error: DelegateError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +159,7 @@ Signal: TypeAlias = (
     | StateSeen
     | Progress
     | ArtifactChunk
+    | StreamCut
     | AttemptFailed
     | Recovered
     | ContextSubstituted

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 GET_FLOOR = 0.01
 """Seconds between two gets of one task, at least."""
 
+SUBSCRIPTIONS = 5
+"""Subscriptions running that showed nothing new, after which the task is only asked for."""
+
 
 @dataclass(slots=True, eq=False)
 class Search:
@@ -59,6 +62,10 @@ class Desk:
     """The send that was told to stop; it stays in flight, because its end still matters."""
     search: Search = field(default_factory=Search)
     polls: int = 0
+    barren: int = 0
+    """Subscriptions running that have shown nothing new."""
+    owes_get: bool = False
+    """A stream is over, and the task has not been asked for since."""
     stopping_polls: int = 0
     last_get: float | None = None
     ended: OperationName | None = None
@@ -76,7 +83,7 @@ class Desk:
         self.numbers += 1
         self.flight[operation.name] = self.numbers
         if operation.name is OperationName.GET:
-            self.last_get = self.now
+            self.last_get, self.owes_get = self.now, False
         self.outbox.append(Perform(self.numbers, operation))
 
     def let_go(self, name: OperationName) -> None:
@@ -96,6 +103,20 @@ class Desk:
         for name in tuple(self.flight):
             self.let_go(name)
         self.outbox.append(Settle(result))
+
+    @property
+    def stream(self) -> OperationName | None:
+        """The request that shows the task as a stream now; None where there is none."""
+        if OperationName.SUBSCRIBE in self.flight:
+            return OperationName.SUBSCRIBE
+        send = self.flight.get(OperationName.SEND)
+        streams = send is not None and self.seen.route.send.streamed
+        return OperationName.SEND if streams and send != self.stopped_send else None
+
+    def let_streams_go(self) -> None:
+        """Stop watching."""
+        self.let_go(OperationName.SEND)
+        self.let_go(OperationName.SUBSCRIBE)
 
     @property
     def round_pause(self) -> float:

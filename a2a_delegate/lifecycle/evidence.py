@@ -10,15 +10,19 @@ import dataclasses
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Literal, assert_never
 
-from a2a_delegate.errors import A2ARequestError, DelegateError, InvalidReplyError
+from a2a_delegate.errors import A2ARequestError, DelegateError, InvalidReplyError, LostReplyError
+from a2a_delegate.lifecycle.assembly import Assembly
 from a2a_delegate.lifecycle.faults import PROVEN
 from a2a_delegate.lifecycle.operations import (
+    ArtifactUpdate,
     Fault,
     FaultKind,
     Lost,
     MessageReply,
     NotSent,
     OperationName,
+    StatusUpdate,
+    StreamEnd,
     TaskPage,
     TaskReply,
     Unreadable,
@@ -27,10 +31,10 @@ from a2a_delegate.lifecycle.plan import Mission
 from a2a_delegate.lifecycle.questions import awaits_caller
 from a2a_delegate.lifecycle.search import ended_without, is_ours
 from a2a_delegate.model.frozen import dataclass
-from a2a_delegate.model.task import TaskState
+from a2a_delegate.model.message import Role
+from a2a_delegate.model.task import Task, TaskState
 from a2a_delegate.outcome import Attempt, CancelReceipt, Effect
 from a2a_delegate.signals import (
-    ArtifactChunk,
     AttemptFailed,
     ContextSubstituted,
     IdKnown,
@@ -43,17 +47,19 @@ from a2a_delegate.signals import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from a2a_delegate.lifecycle.observations import Ended
+    from a2a_delegate.lifecycle.observations import Ended, Streamed
     from a2a_delegate.lifecycle.plan import Plan, Route
     from a2a_delegate.model.artifact import Artifact
     from a2a_delegate.model.message import Message
-    from a2a_delegate.model.task import Task
+    from a2a_delegate.model.task import TaskStatus
     from a2a_delegate.outcome import DelegationHandle
 
 _NOT_BEGUN = frozenset({TaskState.SUBMITTED, TaskState.REJECTED})
 _SERVER_ERROR = 500
 _KEPT_ATTEMPTS = 64
-"""Attempts that are kept; of a long poll the gets in the middle go first."""
+"""Attempts that are kept; of those that ask for the task the ones in the middle go first."""
+_MANY = frozenset({OperationName.GET, OperationName.SUBSCRIBE})
+_OVER = "the stream ended before its task"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +106,24 @@ class Evidence:
     receipt: CancelReceipt | None = None
     first_end: str | None = None
     attempts: list[Attempt] = field(default_factory=list)
-    artifacts: tuple[Artifact, ...] = ()
-    """Those last shown; a later snapshot without any takes nothing back (it may be purged)."""
+    made: Assembly = field(default_factory=lambda: Assembly(0))
+    """The artifacts that were shown."""
+    end_seen: TaskStatus | None = None
+    """The end of the task, as a stream showed it before the task itself was asked."""
+    end_is_late: bool = False
     progress_seen: Message | None = None
     moved_on: bool = False
     """The task was seen in a state in which it does not wait for its caller."""
+
+    @property
+    def artifacts(self) -> tuple[Artifact, ...]:
+        """The artifacts that were shown."""
+        return self.made.artifacts
+
+    @property
+    def late(self) -> bool:
+        """Whether an answer that settles now was learned after a cause had latched."""
+        return self.cause is not None if self.end_seen is None else self.end_is_late
 
     @property
     def target(self) -> str:
@@ -182,28 +201,77 @@ class Evidence:
             self.task_id = task_id
             yield IdKnown(task_id)
 
-    def learn_end(self, ended: Ended, *, current: bool) -> Iterator[Signal]:
-        """Take what an ended request shows; `current`: it had not been let go."""
+    def learn_event(self, streamed: Streamed) -> Iterator[Signal]:
+        """Take what a stream shows; what is of another task counts for nothing (STATE-12)."""
+        event = streamed.event
+        match event:
+            case MessageReply(message):
+                yield from self._learn_message(message)
+            case TaskReply(task) if self._is_followed(task.id, task.context_id):
+                yield from self._learn_snapshot(streamed.name, task, streaming=True)
+            case StatusUpdate() if self._is_followed(event.task_id, event.context_id):
+                yield from self._learn_task(self._updated(event), streaming=True)
+                if event.status.state.is_terminal and self.end_seen is None:
+                    self.end_seen, self.end_is_late = event.status, self.cause is not None
+            case ArtifactUpdate() if self._is_followed(event.task_id, event.context_id):
+                yield from self.learn_id(event.task_id)
+                self.began = True
+                yield self.made.add(event)
+            case _:
+                pass
+
+    def _learn_message(self, message: Message) -> Iterator[Signal]:
+        """Take a message: alone it is the whole answer, beside a task it says how that goes."""
+        if message.role is Role.USER and message.message_id == self.ours.message_id:
+            return  # our own, shown to whoever watches
+        if self.task_id is None:
+            self.answer = message
+        else:
+            yield Progress(self.task_id, message)
+
+    def _is_followed(self, task_id: str, context_id: str | None) -> bool:
+        """Whether an event is one of the task that is followed, or makes a task known."""
+        known = None if self.task is None else self.task.context_id
+        return (self.target or task_id) == task_id and known in {None, context_id or known}
+
+    def _updated(self, event: StatusUpdate) -> Task:
+        """Return the task as an event shows it: all but its status is as it was."""
+        if self.task is None:
+            return Task(event.task_id, event.status, event.context_id)
+        return replace(self.task, status=event.status, artifacts=())
+
+    def learn_end(self, ended: Ended, *, current: bool, streaming: bool) -> Iterator[Signal]:
+        """Take what an ended request shows; `current`: it had not been let go.
+
+        `streaming`: a stream shows the task beside it, and may be ahead of a snapshot.
+        """
         self.keep(ended.attempt)
         failure = self.failure_of(ended)
         if ended.name is OperationName.SEND and ended.attempt.body_left:
             self.learn_left()
+        if isinstance(ended.reply, StreamEnd) and self.task_id is not None:
+            return  # what it showed has been learned
         if failure is not None:
             yield AttemptFailed(ended.attempt, failure)
-            if ended.name is OperationName.SEND:
-                yield from self._learn_send_failure(ended.reply, failure)
-            elif ended.name is OperationName.GET and current:
-                self.get_error = failure
-            elif ended.name is OperationName.LIST and current:
-                self.list_error = failure
+            yield from self._learn_failure(ended, failure, current=current)
         elif isinstance(ended.reply, TaskReply):
             if ended.name is OperationName.GET:
                 self.refused_gets, self.get_error = 0, None
-            yield from self._learn_snapshot(ended.name, ended.reply.task)
+            yield from self._learn_snapshot(ended.name, ended.reply.task, streaming=streaming)
         elif isinstance(ended.reply, MessageReply):
             self.answer = ended.reply.message
         else:
             self.list_error = None  # a page of tasks came
+
+    def _learn_failure(
+        self, ended: Ended, failure: DelegateError, *, current: bool
+    ) -> Iterator[Signal]:
+        if ended.name is OperationName.SEND:
+            yield from self._learn_send_failure(ended.reply, failure)
+        elif ended.name is OperationName.GET and current:
+            self.get_error = failure
+        elif ended.name is OperationName.LIST and current:
+            self.list_error = failure
 
     def failure_of(self, ended: Ended) -> DelegateError | None:
         """Return why an end is no answer; another task's body and the wrong kind are none."""
@@ -223,6 +291,8 @@ class Evidence:
                 return error
             case NotSent(error=error) | Lost(error=error):
                 return error
+            case StreamEnd(error=cut):
+                return cut or LostReplyError(method=name, phase="read", reason=_OVER)
             case _:
                 assert_never(reply)
         return InvalidReplyError(method=name, reason=reason) if reason else None
@@ -246,7 +316,9 @@ class Evidence:
             if reply.task_id is not None:
                 yield from self.learn_id(reply.task_id)
 
-    def _learn_snapshot(self, name: OperationName, task: Task) -> Iterator[Signal]:
+    def _learn_snapshot(
+        self, name: OperationName, task: Task, *, streaming: bool
+    ) -> Iterator[Signal]:
         """Take a snapshot; that of the task that we answered only where it shows our answer."""
         if self.task_id is None and name is not OperationName.SEND:
             if not is_ours(task, self.ours):
@@ -257,9 +329,9 @@ class Evidence:
                     self.unproven = self.unproven and not ended
                 return
             yield Recovered(task.id)
-        yield from self._learn_task(task)
+        yield from self._learn_task(task, streaming=streaming)
 
-    def _learn_task(self, task: Task) -> Iterator[Signal]:
+    def _learn_task(self, task: Task, *, streaming: bool) -> Iterator[Signal]:
         """Take a snapshot: its id, its context, its state and what is new in it."""
         yield from self.learn_id(task.id)
         before, self.task = self.task, task
@@ -276,20 +348,15 @@ class Evidence:
         if message is not None and not state.is_terminal and message != self.progress_seen:
             self.progress_seen = message
             yield Progress(task.id, message)
-        if task.artifacts:
-            before_by_name, self.artifacts = _by_name(self.artifacts), task.artifacts
-            for name, artifact in _by_name(task.artifacts).items():
-                if before_by_name.get(name) != artifact:
-                    yield ArtifactChunk(task.id, artifact)
+        moves = not (state.is_terminal or state.is_interrupted)
+        yield from self.made.show(task, streaming=streaming and moves)
 
     def keep(self, attempt: Attempt) -> None:
         """Keep an attempt, in bounded memory: a task may be polled for days."""
         self.attempts.append(attempt)
         if len(self.attempts) > _KEPT_ATTEMPTS:
-            gets = [
-                at for at, one in enumerate(self.attempts) if one.operation == OperationName.GET
-            ]
-            del self.attempts[gets[len(gets) // 2]]
+            asked = [at for at, one in enumerate(self.attempts) if one.operation in _MANY]
+            del self.attempts[asked[len(asked) // 2]]
 
 
 def first_evidence(plan: Plan) -> Evidence:
@@ -298,6 +365,7 @@ def first_evidence(plan: Plan) -> Evidence:
     return Evidence(
         plan,
         plan.route,
+        made=Assembly(plan.kept_bytes),
         ever_left=before,
         unproven=before,
         task_id=plan.route.intent.task_id if before else None,
@@ -316,8 +384,3 @@ def asked_pause(error: DelegateError | None) -> float:
     asked = error.retry_after if isinstance(error, A2ARequestError) else None
     # A timer that never rings would be a dead end, whatever the header said.
     return asked if asked is not None and 0.0 < asked < float("inf") else 0.0
-
-
-def _by_name(artifacts: tuple[Artifact, ...]) -> dict[str, Artifact]:
-    """Tell artifacts apart by their ids, and by their places where the peer gave none."""
-    return {one.artifact_id or f"#{place}": one for place, one in enumerate(artifacts)}

@@ -61,3 +61,13 @@ GONE: frozenset[FaultKind] = frozenset(
     }
 )
 """Answers to a get that, three times running, say that this task cannot be asked for any more."""
+
+NOT_STREAMING: frozenset[FaultKind] = frozenset(
+    {
+        FaultKind.METHOD_NOT_FOUND,
+        FaultKind.METHOD_NOT_ALLOWED,
+        FaultKind.NO_ENDPOINT,
+        FaultKind.UNSUPPORTED,
+    }
+)
+"""Answers to a subscription that say that nobody can subscribe, or not to this task any more."""

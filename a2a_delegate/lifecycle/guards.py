@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from a2a_delegate.lifecycle.desk import SUBSCRIPTIONS
 from a2a_delegate.lifecycle.evidence import asked_pause
 from a2a_delegate.lifecycle.faults import VERSION_SHAPED
-from a2a_delegate.lifecycle.operations import OperationName
+from a2a_delegate.lifecycle.operations import FaultKind, OperationName
 from a2a_delegate.lifecycle.plan import Mission
 from a2a_delegate.lifecycle.search import ROUNDS
+from a2a_delegate.model.task import TaskState
 from a2a_delegate.outcome import CancelReceipt
 
 if TYPE_CHECKING:
@@ -102,6 +104,26 @@ def may_downgrade(desk: Desk) -> bool:
     shaped = seen.fault is not None and seen.fault.kind in VERSION_SHAPED
     fallback = seen.plan.fallback is not None and not seen.downgraded
     return shaped and fallback and not has_cause(desk)
+
+
+def stream_refused(desk: Desk) -> bool:
+    """Whether the refusal says that there is no such method, and a stream was asked for."""
+    seen = desk.seen
+    unknown = seen.fault is not None and seen.fault.kind is FaultKind.METHOD_NOT_FOUND
+    return unknown and seen.route.send.streamed and not has_cause(desk)
+
+
+def subscribes_next(desk: Desk) -> bool:
+    """Whether the task is to be watched by a stream, and none is open."""
+    watched = desk.seen.route.streams and desk.barren < SUBSCRIPTIONS
+    asked = desk.stream is None and not desk.owes_get
+    return watched and asked and not has_cause(desk)
+
+
+def stopped_by_us(desk: Desk) -> bool:
+    """Whether the end that a stream shows is that of our own cancel: the receipt, and no answer."""
+    end = desk.seen.end_seen
+    return desk.seen.cancel_sent and end is not None and end.state is TaskState.CANCELED
 
 
 def context_refused(desk: Desk) -> bool:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, assert_never
 from a2a_delegate.errors import UsageError
 from a2a_delegate.lifecycle.desk import Desk
 from a2a_delegate.lifecycle.evidence import Cause, first_evidence, in_order
-from a2a_delegate.lifecycle.faults import GONE, NOT_CANCELLING, NOT_LISTING
+from a2a_delegate.lifecycle.faults import GONE, NOT_CANCELLING, NOT_LISTING, NOT_STREAMING
 from a2a_delegate.lifecycle.observations import (
     BodyLeft,
     CancelRequested,
@@ -22,6 +22,7 @@ from a2a_delegate.lifecycle.observations import (
     Observation,
     Returned,
     Started,
+    Streamed,
     TimePassed,
 )
 from a2a_delegate.lifecycle.operations import (
@@ -32,13 +33,14 @@ from a2a_delegate.lifecycle.operations import (
     NotSent,
     OperationName,
     Reply,
+    StreamEnd,
     TaskPage,
     TaskReply,
 )
 from a2a_delegate.lifecycle.search import PAGES, is_ours
 from a2a_delegate.lifecycle.table import TABLE, Cells, Event, Phase
 from a2a_delegate.outcome import CancelReceipt
-from a2a_delegate.signals import Intent, Sent
+from a2a_delegate.signals import Intent, Sent, StreamCut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -189,6 +191,8 @@ class Lifecycle:
                 for signal in seen.learn_id(task_id):
                     desk.tell(signal)
                 event = Event.ID_SEEN
+            case Streamed():
+                event = self._note_streamed(observation)
             case Returned(result):
                 desk.returned, self._returned = result, True
                 event = Event.RETURNED
@@ -200,6 +204,29 @@ class Lifecycle:
                 assert_never(observation)
         return event
 
+    def _note_streamed(self, streamed: Streamed) -> Event | None:
+        """Take what a stream shows, also one that was let go and has not stopped yet."""
+        desk, seen = self._desk, self._desk.seen
+        answered, ended, known = seen.answer, seen.end_seen, seen.task
+        desk.ended = None
+        news = False
+        for signal in seen.learn_event(streamed):
+            desk.tell(signal)
+            news = True
+        if news and streamed.name is OperationName.SUBSCRIBE:
+            desk.barren = 0
+        if seen.answer is not answered and seen.answer is not None:
+            desk.said = seen.answer
+            return Event.MESSAGE
+        if seen.end_seen is not ended:
+            return Event.END_SEEN
+        if seen.task is known or seen.task is None:
+            return Event.WORKING if news and seen.task_id is not None else None
+        if isinstance(streamed.event, TaskReply):
+            desk.shown = seen.task
+            return self._state_event(seen.task)
+        return Event.QUESTION_SEEN if seen.awaits_caller(seen.task) else Event.WORKING
+
     def _note_end(self, ended: Ended) -> Event | None:
         desk, seen, reply = self._desk, self._desk.seen, ended.reply
         current = desk.flight.get(ended.name) == ended.number
@@ -207,11 +234,13 @@ class Lifecycle:
         if current:
             del desk.flight[ended.name]
         failed = seen.failure_of(ended) is not None
-        for signal in seen.learn_end(ended, current=current):
+        streaming = desk.stream is not None
+        for signal in seen.learn_end(ended, current=current, streaming=streaming):
             desk.tell(signal)
         if failed:
             # What we let go of ourselves says nothing when it ends.
-            return self._failure(ended.name, reply) if current else None
+            stopped = isinstance(reply, StreamEnd) and ended.number == desk.stopped_send
+            return self._failure(ended.name, reply) if current and not stopped else None
         if isinstance(reply, TaskReply):
             desk.shown = reply.task
             if desk.ended is OperationName.CANCEL:
@@ -224,24 +253,39 @@ class Lifecycle:
 
     def _failure(self, name: OperationName, reply: Reply) -> Event:
         """Say what an end without an answer means."""
-        seen = self._desk.seen
+        if isinstance(reply, StreamEnd) and self._phase is Phase.FOLLOWING:
+            return self._stream_over(reply)
         kind = reply.kind if isinstance(reply, Fault) else None
-        if name is OperationName.SEND:
-            return self._send_event(reply)
-        if name is OperationName.LIST:
-            return Event.NO_LIST if kind in NOT_LISTING else Event.SEARCHED
-        if name is OperationName.GET:
-            if self._phase is Phase.LOOKING_UP:
-                # Refused once says little of a task that was there; the rounds are bounded anyway.
-                return Event.SEARCHED
-            gone = kind in GONE
-            seen.refused_gets = seen.refused_gets + 1 if gone else 0
-            return Event.GET_REFUSED if gone else Event.GET_FAILED
-        if name is OperationName.CANCEL:
-            refused = kind in NOT_CANCELLING
-            seen.receipt = CancelReceipt.REFUSED if refused else CancelReceipt.UNREACHED
-            return Event.CANCEL_REFUSED if refused else Event.CANCEL_FAILED
-        assert_never(name)
+        match name:
+            case OperationName.SEND:
+                event = self._send_event(reply)
+            case OperationName.LIST:
+                event = Event.NO_LIST if kind in NOT_LISTING else Event.SEARCHED
+            case OperationName.SUBSCRIBE:
+                event = Event.NO_STREAM if kind in NOT_STREAMING else Event.STREAM_OVER
+            case OperationName.GET:
+                event = self._get_event(kind)
+            case OperationName.CANCEL:
+                refused = kind in NOT_CANCELLING
+                receipt = CancelReceipt.REFUSED if refused else CancelReceipt.UNREACHED
+                self._desk.seen.receipt = receipt
+                event = Event.CANCEL_REFUSED if refused else Event.CANCEL_FAILED
+            case _:
+                assert_never(name)
+        return event
+
+    def _get_event(self, kind: FaultKind | None) -> Event:
+        if self._phase is Phase.LOOKING_UP:
+            # Refused once says little of a task that was there; the rounds are bounded anyway.
+            return Event.SEARCHED
+        seen, gone = self._desk.seen, kind in GONE
+        seen.refused_gets = seen.refused_gets + 1 if gone else 0
+        return Event.GET_REFUSED if gone else Event.GET_FAILED
+
+    def _stream_over(self, end: StreamEnd) -> Event:
+        if self._desk.seen.task_id is not None:
+            self._desk.tell(StreamCut(self._desk.seen.task_id, end.error))
+        return Event.STREAM_OVER
 
     def _send_event(self, reply: Reply) -> Event:
         seen = self._desk.seen

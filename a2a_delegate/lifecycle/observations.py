@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from a2a_delegate.model.frozen import dataclass
 
 if TYPE_CHECKING:
-    from a2a_delegate.lifecycle.operations import OperationName, Reply
+    from a2a_delegate.lifecycle.operations import OperationName, Reply, StreamEvent
     from a2a_delegate.outcome import Attempt, DelegateResult
 
 
@@ -26,6 +26,15 @@ class IdSeen:
     """The reply to the send shows a task id; the reply itself may not be complete."""
 
     task_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """A request that is in flight shows an event of its stream."""
+
+    number: int
+    name: OperationName
+    event: StreamEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,5 +71,5 @@ class TimePassed:
 
 
 Observation: TypeAlias = (
-    Started | BodyLeft | IdSeen | Ended | Returned | CancelRequested | TimePassed
+    Started | BodyLeft | IdSeen | Streamed | Ended | Returned | CancelRequested | TimePassed
 )

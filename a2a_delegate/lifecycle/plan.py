@@ -73,6 +73,8 @@ class Route:
     """The context id of the message is one that we chose; a peer may refuse it."""
     answers: Question | None = None
     """The message goes on with a task that waits for it; no id of a new task is to be learned."""
+    streams: bool = False
+    """The peer shows its work as a stream of events, from the send on and to who subscribes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,3 +95,5 @@ class Plan:
     mission: Mission = Mission.HAND_OVER
     waits_for_auth: bool = False
     """A task that needs credentials is watched on: they may reach it by another way."""
+    kept_bytes: int = 32 * 1024 * 1024
+    """How much is kept of the pieces of artifacts that a stream shows."""

@@ -8,22 +8,20 @@ from typing import TYPE_CHECKING
 from a2a_delegate.errors import LostReplyError
 from a2a_delegate.lifecycle import search, verdict
 from a2a_delegate.lifecycle.commands import Downgrade, LetGo
-from a2a_delegate.lifecycle.desk import GET_FLOOR, Desk, Search
+from a2a_delegate.lifecycle.desk import Desk, Search
 from a2a_delegate.lifecycle.evidence import asked_pause
 from a2a_delegate.lifecycle.operations import CancelTask, GetTask, OperationName
+from a2a_delegate.lifecycle.watching import get_now, look_once_more, soon
+from a2a_delegate.model.task import TaskState
 from a2a_delegate.outcome import CancelReceipt
 from a2a_delegate.signals import CancelSent, Downgraded, Recovered, TerminalChanged
 
 if TYPE_CHECKING:
     from a2a_delegate.lifecycle.plan import Route
+    from a2a_delegate.model.task import Task
 
 _SEND_PAUSE = 0.5
 _SEND_PAUSE_MAX = 5.0
-GET_BOUND = 30.0
-"""Seconds that one get may take."""
-_STOPPING_POLL = 0.05
-_GROWTH = 1.5
-_MOST_GROWTH = 64
 
 
 # -- sending -----------------------------------------------------------------------------------
@@ -64,6 +62,12 @@ def send_without_context(desk: Desk) -> None:
         own_context=False,
     )
     _send_by(desk, bare)
+
+
+def send_unstreamed(desk: Desk) -> None:
+    """Hand the message over once more, and ask for no stream of it."""
+    route = desk.seen.route
+    _send_by(desk, replace(route, send=replace(route.send, streamed=False), streams=False))
 
 
 def _send_by(desk: Desk, route: Route) -> None:
@@ -146,48 +150,17 @@ def adopt_and_cancel(desk: Desk) -> None:
     cancel_peer(desk)
 
 
-# -- following ---------------------------------------------------------------------------------
-
-
-def get_now(desk: Desk) -> None:
-    """Ask for the task; also when the id appeared while something else was being tried.
-
-    Before a stop it has half of the time that is left: the cancel needs the other half.
-    """
-    desk.let_go(OperationName.LIST)
-    stops = desk.seen.cause is not None
-    desk.bound_at = (desk.now + desk.stopping_ends) / 2 if stops else desk.now + GET_BOUND
-    desk.perform(GetTask(desk.seen.target))
-
-
-def wait_to_poll(desk: Desk) -> None:
-    """Wait before the next get: what the peer asks for, else growing with jitter."""
-    if OperationName.GET in desk.flight or desk.wake_at is not None:
-        # A get that was let go brought this; the next one knows better.
-        return
-    desk.bound_at = None
-    timing = desk.timing
-    steady = min(timing.poll_interval * _GROWTH**desk.polls, timing.poll_interval_max)
-    pause = steady * (0.5 + desk.chance() / 2) if desk.polls else steady
-    desk.polls = min(desk.polls + 1, _MOST_GROWTH)
-    desk.wake_at = desk.now + max(asked_pause(desk.seen.get_error), pause, GET_FLOOR)
-
-
-def give_up_get(desk: Desk) -> None:
-    """Let a get go that took too long, and ask again later."""
-    desk.let_go(OperationName.GET)
-    desk.seen.refused_gets, desk.seen.get_error = 0, None
-    wait_to_poll(desk)
-
-
 # -- stopping a task ---------------------------------------------------------------------------
 
 
 def cancel_peer(desk: Desk) -> None:
     """Ask the peer to stop, in one bound with the gets that verify it."""
     seen = desk.seen
-    desk.let_go(OperationName.GET)
-    desk.let_go(OperationName.LIST)
+    if seen.task_id is not None and seen.route.send.streamed:
+        # Of a single answer its end still matters; a stream shows nothing that the gets do not.
+        desk.let_go(OperationName.SEND)
+    for name in (OperationName.GET, OperationName.LIST, OperationName.SUBSCRIBE):
+        desk.let_go(name)
     seen.state_before_cancel = seen.task.status.name if seen.task is not None else ""
     desk.bound_at = desk.stopping_ends
     # Beside a cancel that hangs the task is asked for, in the second half of the bound.
@@ -210,24 +183,13 @@ def look_after_cancel(desk: Desk) -> None:
     look_once_more(desk)
 
 
-def look_once_more(desk: Desk) -> None:
-    """Ask what has become of the task; the floor between two gets holds here too."""
-    earliest = desk.now if desk.last_get is None else desk.last_get + GET_FLOOR
-    if desk.now < earliest:
-        desk.wake_at = earliest
-    else:
-        desk.wake_at = None
-        desk.perform(GetTask(desk.seen.target))
-
-
 def watch_stopping(desk: Desk) -> None:
     """Ask again soon, after the peer answered the cancel or a get, and the task has not ended."""
     if desk.ended not in {OperationName.CANCEL, OperationName.GET}:
         return
-    pause = min(_STOPPING_POLL * 2**desk.stopping_polls, desk.timing.poll_interval)
-    desk.stopping_polls = min(desk.stopping_polls + 1, _MOST_GROWTH)
+    pause = soon(desk)
     if OperationName.GET not in desk.flight:
-        desk.wake_at = desk.now + max(asked_pause(desk.seen.get_error), pause, GET_FLOOR)
+        desk.wake_at = desk.now + pause
 
 
 # -- settling ----------------------------------------------------------------------------------
@@ -256,8 +218,27 @@ def settle_returned(desk: Desk) -> None:
 
 def settle_ended(desk: Desk) -> None:
     """Settle with the end of the task."""
-    desk.seen.first_end = desk.shown.status.name
-    desk.settle(verdict.task_ended(desk.seen, desk.shown))
+    _settle_end(desk, desk.shown)
+
+
+def settle_confirmed(desk: Desk) -> None:
+    """Settle with the end that was seen first, and with what the task itself shows."""
+    end, task = desk.seen.end_seen, desk.shown
+    if end is not None and end.name != task.status.name:
+        desk.tell(TerminalChanged(task.id, end.name, task.status.name))
+        task = replace(task, status=end)
+    _settle_end(desk, task)
+
+
+def settle_end_seen(desk: Desk) -> None:
+    """Settle with what a stream has shown: the task itself cannot be had any more."""
+    if desk.seen.task is not None and desk.seen.end_seen is not None:
+        _settle_end(desk, replace(desk.seen.task, status=desk.seen.end_seen))
+
+
+def _settle_end(desk: Desk, task: Task) -> None:
+    desk.seen.first_end = task.status.name
+    desk.settle(verdict.task_ended(desk.seen, task))
 
 
 def settle_paused(desk: Desk) -> None:
@@ -284,6 +265,12 @@ def settle_unstopped(desk: Desk) -> None:
 def settle_stopped(desk: Desk) -> None:
     """Settle by the cause and the receipt: the bound passed, or a last look showed no end."""
     desk.settle(verdict.stopped(desk.seen, desk.seen.receipt or CancelReceipt.UNREACHED))
+
+
+def settle_cancelled(desk: Desk) -> None:
+    """Settle: a stream shows that the task was cancelled, by us."""
+    desk.seen.first_end = TaskState.CANCELED.value
+    desk.settle(verdict.stopped(desk.seen, CancelReceipt.CONFIRMED))
 
 
 def tell_of_change(desk: Desk) -> None:

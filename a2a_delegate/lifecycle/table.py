@@ -14,7 +14,10 @@ A *phase* says what is true of the one message that is handed over:
   the order and its delivery the body could still leave.
 - LOOKING_UP: the transport is gone, no id is known; the peer is asked by list, or for the task that
   the message answers.
-- FOLLOWING: the id is known; the peer is asked by get until the task ends or asks.
+- FOLLOWING: the id is known; the task is watched by a stream, with a slow poll beside it, or asked
+  for by get, until it ends or asks.
+- CONFIRMING: a stream has shown that the task ended, and the task is asked for: what it made may
+  have been missed. What the stream has shown is the answer where the task cannot be had.
 - STOPPING: the id is known and nobody waits for the task any more, for a cause or because it cannot
   be asked for: cancel, then get, in one bound.
 - SETTLED: the outcome is fixed; nothing changes it.
@@ -50,7 +53,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import TypeAlias
 
-from a2a_delegate.lifecycle import guards, steps
+from a2a_delegate.lifecycle import guards, steps, watching
 from a2a_delegate.lifecycle.desk import Desk
 from a2a_delegate.model.frozen import dataclass
 
@@ -64,6 +67,7 @@ class Phase(Enum):
     RELEASING = "releasing"
     LOOKING_UP = "looking-up"
     FOLLOWING = "following"
+    CONFIRMING = "confirming"
     STOPPING = "stopping"
     SETTLED = "settled"
 
@@ -89,6 +93,14 @@ class Event(Enum):
     """A task that waits for its caller."""
     WORKING = "working"
     """A task in any other state."""
+    END_SEEN = "end-seen"
+    """A stream shows that the task has ended, and not the task itself."""
+    QUESTION_SEEN = "question-seen"
+    """A stream shows that the task waits for its caller, and not the task itself."""
+    STREAM_OVER = "stream-over"
+    """A stream is over, or could not be had, and the task goes on."""
+    NO_STREAM = "no-stream"
+    """The peer does not let anyone subscribe."""
     NOT_SENT = "not-sent"
     REFUSED = "refused"
     """An error answer to the send that proves that the peer never began."""
@@ -130,6 +142,10 @@ _E = Event
 _ANSWERS: Cells = {
     _E.MESSAGE: (Rule(_P.SETTLED, steps.settle_message),),
     _E.ENDED: (Rule(_P.SETTLED, steps.settle_ended),),
+    _E.END_SEEN: (
+        Rule(_P.SETTLED, steps.settle_cancelled, guards.stopped_by_us),
+        Rule(_P.CONFIRMING, watching.confirm),
+    ),
 }
 """Law 2: an answer settles from every phase in which one can come, before any cause."""
 
@@ -147,7 +163,7 @@ _WITHOUT_ID: tuple[Rule, ...] = (
 
 _FOLLOW_OR_LOOK: tuple[Rule, ...] = (
     Rule(_P.STOPPING, steps.cancel_peer, guards.id_known_while_stopping),
-    Rule(_P.FOLLOWING, steps.get_now, guards.id_known),
+    Rule(_P.FOLLOWING, watching.get_now, guards.id_known),
     *_WITHOUT_ID,
 )
 """The send is over without an answer."""
@@ -171,6 +187,7 @@ _HELD: Cells = {
     _E.ID_SEEN: _STOP_KNOWN,
     _E.PAUSED: _STOP_KNOWN,
     _E.WORKING: _STOP_KNOWN,
+    _E.QUESTION_SEEN: _STOP_KNOWN,
     _E.REFUSED: _REFUSED,
     _E.BUSY: _REFUSED,
     _E.FAULT: _WITHOUT_ID,
@@ -186,7 +203,12 @@ _ASKS: tuple[Rule, ...] = (
 
 _GOES_ON: tuple[Rule, ...] = (
     Rule(_P.STOPPING, steps.cancel_peer, guards.wants_to_stop),
-    Rule(_P.FOLLOWING, steps.wait_to_poll),
+    Rule(_P.FOLLOWING, watching.watch),
+)
+
+_QUESTION: tuple[Rule, ...] = (
+    Rule(_P.STOPPING, steps.cancel_peer, guards.wants_to_stop),
+    Rule(_P.FOLLOWING, watching.ask_for_question),
 )
 
 _UNSEEN: tuple[Rule, ...] = (
@@ -225,13 +247,16 @@ _LAST_LOOK: tuple[Rule, ...] = (
     Rule(_P.STOPPING, steps.watch_stopping),
 )
 
+_NOT_YET: tuple[Rule, ...] = (Rule(_P.CONFIRMING, watching.confirm_again),)
+_HURRY: tuple[Rule, ...] = (Rule(_P.CONFIRMING, watching.hurry_confirming),)
+
 TABLE: Mapping[Phase, Cells] = {
     _P.PREPARED: {
         _E.START: (
             Rule(_P.SETTLED, steps.settle_without_answer, guards.unsent_with_cause),
             Rule(_P.SENDING, steps.send, guards.hands_over),
             Rule(_P.SETTLED, steps.settle_unstopped, guards.looks_with_cause),
-            Rule(_P.FOLLOWING, steps.get_now, guards.id_known),
+            Rule(_P.FOLLOWING, watching.get_now, guards.id_known),
             *_LOOK_OR_LEAVE,
         ),
         _E.TIMER: (Rule(_P.SENDING, steps.send),),
@@ -242,9 +267,11 @@ TABLE: Mapping[Phase, Cells] = {
         **_ANSWERS,
         _E.RETURNED: (Rule(_P.SETTLED, steps.settle_returned),),
         _E.PAUSED: _ASKS,
-        _E.WORKING: (Rule(_P.FOLLOWING, steps.wait_to_poll),),
+        _E.WORKING: (Rule(_P.FOLLOWING, watching.watch),),
+        _E.QUESTION_SEEN: _QUESTION,
         _E.NOT_SENT: _REPEAT,
         _E.REFUSED: (
+            Rule(_P.SENDING, steps.send_unstreamed, guards.stream_refused),
             Rule(_P.SENDING, steps.downgrade, guards.may_downgrade),
             Rule(_P.SENDING, steps.send_without_context, guards.context_refused),
             Rule(_P.SETTLED, steps.settle_without_answer),
@@ -270,6 +297,7 @@ TABLE: Mapping[Phase, Cells] = {
         **_ANSWERS,
         _E.PAUSED: _ASKS,
         _E.WORKING: _GOES_ON,
+        _E.QUESTION_SEEN: _STOP_KNOWN,
         _E.ID_SEEN: _STOP_KNOWN,
         _E.REFUSED: _REFUSED,
         _E.BUSY: _REFUSED,
@@ -291,23 +319,40 @@ TABLE: Mapping[Phase, Cells] = {
         **_ANSWERS,
         _E.PAUSED: _ASKS,
         _E.WORKING: (Rule(_P.SETTLED, steps.settle_running, guards.looks_once), *_GOES_ON),
-        _E.TIMER: (Rule(_P.FOLLOWING, steps.get_now),),
-        _E.BOUND: (*_UNSEEN, Rule(_P.FOLLOWING, steps.give_up_get)),
-        _E.GET_FAILED: (*_UNSEEN, Rule(_P.FOLLOWING, steps.wait_to_poll)),
+        _E.QUESTION_SEEN: _QUESTION,
+        _E.TIMER: (
+            Rule(_P.FOLLOWING, watching.subscribe, guards.subscribes_next),
+            Rule(_P.FOLLOWING, watching.get_now),
+        ),
+        _E.BOUND: (*_UNSEEN, Rule(_P.FOLLOWING, watching.give_up_get)),
+        _E.GET_FAILED: (*_UNSEEN, Rule(_P.FOLLOWING, watching.watch)),
         _E.GET_REFUSED: (
             *_UNSEEN,
             Rule(_P.STOPPING, steps.give_up_task, guards.refused_thrice),
-            Rule(_P.FOLLOWING, steps.wait_to_poll),
+            Rule(_P.FOLLOWING, watching.watch),
         ),
+        _E.STREAM_OVER: (Rule(_P.FOLLOWING, watching.ask_after_stream),),
+        _E.NO_STREAM: (Rule(_P.FOLLOWING, watching.give_up_streams),),
         _E.CANCEL: _NOBODY_WAITS,
         _E.DEADLINE: _NOBODY_WAITS,
+    },
+    _P.CONFIRMING: {
+        _E.ENDED: (Rule(_P.SETTLED, steps.settle_confirmed),),
+        _E.PAUSED: _NOT_YET,
+        _E.WORKING: _NOT_YET,
+        _E.GET_FAILED: _NOT_YET,
+        _E.GET_REFUSED: (Rule(_P.SETTLED, steps.settle_end_seen),),
+        _E.TIMER: (Rule(_P.CONFIRMING, watching.look_once_more),),
+        _E.BOUND: (Rule(_P.SETTLED, steps.settle_end_seen),),
+        _E.CANCEL: _HURRY,
+        _E.DEADLINE: _HURRY,
     },
     _P.STOPPING: {
         **_ANSWERS,
         _E.RETURNED: (Rule(_P.SETTLED, steps.settle_returned),),
         _E.PAUSED: _LAST_LOOK,
         _E.WORKING: _LAST_LOOK,
-        _E.TIMER: (Rule(_P.STOPPING, steps.look_once_more),),
+        _E.TIMER: (Rule(_P.STOPPING, watching.look_once_more),),
         _E.CANCEL_REFUSED: (Rule(_P.STOPPING, steps.look_after_cancel),),
         _E.CANCEL_FAILED: (Rule(_P.STOPPING, steps.look_after_cancel),),
         _E.GET_FAILED: _LAST_LOOK,

@@ -75,7 +75,7 @@ def task_ended(seen: Evidence, task: Task) -> DelegateResult:
         # The task that was answered: how it ended says nothing of our answer.
         return stopped(seen, CancelReceipt.NOT_NEEDED)
     state, ours = task.status.state, seen.ours.message_id
-    common = _common(seen, late=seen.cause is not None)
+    common = _common(seen, late=seen.late)
     # A purged task may end without the artifacts that it showed before.
     whole = task if task.artifacts is seen.artifacts else replace(task, artifacts=seen.artifacts)
     if state is TaskState.COMPLETED:

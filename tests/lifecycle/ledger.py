@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from a2a_delegate.outcome import DelegateResult
     from tests.lifecycle.world import Flight, World
 
-SEND, GET, LIST, CANCEL = OperationName
+SEND, GET, LIST, CANCEL, SUBSCRIBE = OperationName
 MOMENT: Final = 1e-6
 """Seconds that adding up times may be off by."""
 PROOFS: Final = {"refused", "busy", "busy, later", "version refused", "context refused", "gone"}

@@ -14,6 +14,7 @@ from a2a_delegate.lifecycle.observations import (
     IdSeen,
     Observation,
     Started,
+    Streamed,
     TimePassed,
 )
 from a2a_delegate.lifecycle.operations import OperationName
@@ -23,13 +24,13 @@ from tests.lifecycle.replies import ENDINGS, NEWER, TASK, attempt
 
 if TYPE_CHECKING:
     from a2a_delegate.lifecycle.commands import Command
-    from a2a_delegate.lifecycle.operations import Operation, Reply
+    from a2a_delegate.lifecycle.operations import Operation, Reply, StreamEvent
     from a2a_delegate.lifecycle.table import Phase
     from a2a_delegate.outcome import DelegateResult
     from a2a_delegate.signals import Signal
 
 T = TypeVar("T")
-SEND, GET, LIST, CANCEL = OperationName
+SEND, GET, LIST, CANCEL, SUBSCRIBE = OperationName
 
 
 class Story:
@@ -122,6 +123,11 @@ class Story:
         op = self.performed[number].name
         left = body_left and op is SEND and reply != "not-sent"
         return self.tell(Ended(number, op, said, attempt(number, op, said, body_left=left)))
+
+    def shows(self, event: StreamEvent, *, name: OperationName = SEND) -> Story:
+        """Let the newest request of that name show an event of its stream."""
+        number = max(n for n, op in self.performed.items() if op.name is name)
+        return self.tell(Streamed(number, name, event))
 
     def time_comes(self) -> Story:
         """Go to the moment that the machine has asked for, and tell it."""

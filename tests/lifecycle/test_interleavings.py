@@ -13,13 +13,12 @@ import pytest
 
 from a2a_delegate.lifecycle.steps import (
     cancel_peer,
-    get_now,
     nothing,
     send,
     settle_without_answer,
-    wait_to_poll,
 )
 from a2a_delegate.lifecycle.table import TABLE, Event, Phase, Rule
+from a2a_delegate.lifecycle.watching import get_now, watch
 from tests.lifecycle.explorer import CELLS, BrokenLawError, Cell, Report, explore, recording
 from tests.lifecycle.world import SENT, TAKEN_UP, setup
 
@@ -163,7 +162,7 @@ def without(phase: Phase, event: Event) -> dict[Phase, Cells]:
 _P, _E = Phase, Event
 _LEAVE = Rule(_P.SETTLED, settle_without_answer)
 _SEND = Rule(_P.SENDING, send)
-_WATCH = Rule(_P.FOLLOWING, wait_to_poll)
+_WATCH = Rule(_P.FOLLOWING, watch)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +192,7 @@ _WATCH = Rule(_P.FOLLOWING, wait_to_poll)
         ("given up too soon", mended(_P.SENDING, _E.NOT_SENT, _LEAVE)),
         ("another end is told", mended(_P.SETTLED, _E.ENDED, Rule(_P.SETTLED, nothing))),
         ("a look stops nothing", mended(_P.FOLLOWING, _E.CANCEL, Rule(_P.STOPPING, cancel_peer))),
-        ("status='unknown'", mended(_P.FOLLOWING, _E.GET_FAILED, Rule(_P.FOLLOWING, wait_to_poll))),
+        ("status='unknown'", mended(_P.FOLLOWING, _E.GET_FAILED, Rule(_P.FOLLOWING, watch))),
         ("a question was thrown away", mended(_P.SENDING, _E.PAUSED, _WATCH)),
     ],
 )  # fmt: skip

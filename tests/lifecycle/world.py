@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from a2a_delegate.lifecycle.plan import Route
     from a2a_delegate.lifecycle.table import Cells, Phase
 
-SEND, GET, LIST, CANCEL = OperationName
+SEND, GET, LIST, CANCEL, SUBSCRIBE = OperationName
 REASON: Final = object()
 STALL: Final = 7.0
 """Seconds; longer than every bound but that of a get."""
@@ -173,6 +173,7 @@ def twin_of_machine(machine: Lifecycle) -> Lifecycle:
     twin._desk = desk = twin_of(machine._desk)  # noqa: SLF001 - a whole state, not a part
     desk.seen = twin_of(desk.seen)
     desk.seen.attempts = desk.seen.attempts.copy()
+    desk.seen.made = desk.seen.made.copy()
     desk.flight, desk.outbox = desk.flight.copy(), []
     desk.search = twin_of(desk.search)
     return twin
