@@ -17,6 +17,7 @@ from a2a_delegate.wire.cut_reply import task_id_in
 from a2a_delegate.wire.json_text import NotJSONError, kind_of, parse, write
 from a2a_delegate.wire.replies import task_id_of
 from a2a_delegate.wire.result import EVIDENCE, WireResult
+from a2a_delegate.wire.saying import text_in, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +71,7 @@ def read(
         # reply.
         sent = operation is OperationName.SEND
         shown = task_id_in(body, request_id=request_id) if sent else None
-        opened = _Flaw(str(problem), said=_text_of(body), task_id=shown)
+        opened = _Flaw(str(problem), said=text_of(body), task_id=shown)
     if not isinstance(opened, _Flaw):
         error = opened.get("error")
         if not isinstance(error, dict):
@@ -89,14 +90,14 @@ def read(
 def _open(value: object, request_id: str) -> Mapping[str, JSON] | _Flaw:
     """Return an envelope that holds our result or an error object, else what is wrong with it."""
     if not isinstance(value, dict):
-        return _Flaw(f"{kind_of(value)}, not a JSON-RPC envelope", said=_text_in(value))
+        return _Flaw(f"{kind_of(value)}, not a JSON-RPC envelope", said=text_in(value))
     result, error, reply_id = value.get("result"), value.get("error"), value.get("id")
     if value.get("jsonrpc") != "2.0" and first_generation.is_message(value):
         # What else it says stands in a part of its own, which nobody asked for.
         named = f"a message of {first_generation.NAME}"
         flaw = _Flaw(f"{named}, without an envelope", said=named)
     elif value.get("jsonrpc") != "2.0":
-        flaw = _Flaw('an object without "jsonrpc": "2.0"', said=_text_in(value))
+        flaw = _Flaw('an object without "jsonrpc": "2.0"', said=text_in(value))
     elif reply_id is not None and reply_id != request_id:
         flaw = _Flaw("a reply under another id than the request's", final=True)
     elif reply_id is None and result is not None:
@@ -105,23 +106,7 @@ def _open(value: object, request_id: str) -> Mapping[str, JSON] | _Flaw:
         flaw = _Flaw("both a result and an error", final=True, task_id=task_id_of(result))
     elif result is None and not isinstance(error, dict):
         wrong = "neither a result nor an error" if error is None else f"{kind_of(error)} as error"
-        flaw = _Flaw(f"an envelope with {wrong}", said=_text_in(value))
+        flaw = _Flaw(f"an envelope with {wrong}", said=text_in(value))
     else:
         return value
     return flaw
-
-
-def _text_in(value: object) -> str:
-    """Find what a JSON body without an envelope says; servers spell it in several ways."""
-    if not isinstance(value, dict):
-        return value if isinstance(value, str) else ""
-    error = value.get("error")
-    inner = error if isinstance(error, dict) else value
-    said = [inner.get(name) for name in ("message", "detail", "title")]
-    return next((text for text in [*said, error] if isinstance(text, str)), "")
-
-
-def _text_of(body: bytes) -> str:
-    """Return the beginning of a body of plain text; a page of markup says nothing in one line."""
-    text = body[:EVIDENCE].decode(errors="replace").strip()
-    return "" if text.startswith("<") else text
