@@ -64,6 +64,9 @@ Handle = Annotated[
 HandleUrl = Annotated[
     str, typer.Option("--url", metavar="URL", show_default=False, help=help_texts.HANDLE_URL)
 ]
+Save = Annotated[
+    str | None, typer.Option("--save", metavar="DIR", show_default=False, help=help_texts.SAVE)
+]
 Explain = Annotated[bool, typer.Option("--explain", help=help_texts.EXPLAIN)]
 Timeout = Annotated[float, typer.Option(metavar="SECONDS", help=help_texts.TIMEOUT)]
 PollInterval = Annotated[float, typer.Option(metavar="SECONDS", help=help_texts.POLL_INTERVAL)]
@@ -138,6 +141,7 @@ def send(
         str | None,
         typer.Option(metavar="ID", show_default=False, help=help_texts.CONTEXT_ID),
     ] = None,
+    save: Save = None,
     json: Json = False,
     explain: Explain = False,
     header: Header = [],  # noqa: B006 - typer copies it
@@ -158,6 +162,7 @@ def send(
         timeout=timeout,
         allowed_origins=tuple(allow_origin),
         explain=explain,
+        save=save,
     )
     work = Work(
         prompt=prompt,
@@ -180,6 +185,7 @@ def resume(
     handle: Handle,
     no_wait: Annotated[bool, typer.Option("--no-wait", help=help_texts.NO_WAIT)] = False,
     url: HandleUrl = "",
+    save: Save = None,
     json: Json = False,
     explain: Explain = False,
     header: Header = [],  # noqa: B006 - typer copies it
@@ -197,6 +203,7 @@ def resume(
         timeout=timeout,
         allowed_origins=tuple(allow_origin),
         explain=explain,
+        save=save,
     )
     following = Following(poll_interval=poll_interval, auth_required=auth_required)
     raise typer.Exit(resume_handle(call, handle, following, wait=not no_wait))

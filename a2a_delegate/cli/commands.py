@@ -23,6 +23,7 @@ from a2a_delegate.cli.next_step import Way
 from a2a_delegate.cli.outcome_json import hidden, outcome_object, spell
 from a2a_delegate.cli.progress import Telling
 from a2a_delegate.cli.report import report, report_receipt, report_refusal, written
+from a2a_delegate.cli.saved import Saved, make_directory, save_files
 from a2a_delegate.cli.terminal import Screen, write_answer
 from a2a_delegate.delegate import DelegateRequest, check_seconds
 from a2a_delegate.errors import UnsafeEndpointError, UsageError
@@ -49,7 +50,7 @@ class Call:
     """What every command that talks to an agent is given, as it was typed.
 
     `url` is empty where only a handle says where to go; `headers` are `Name: value`; `timeout` is
-    in seconds, 0 for no bound.
+    in seconds, 0 for no bound; `save` the directory for the files, None to leave them.
     """
 
     url: str
@@ -58,6 +59,7 @@ class Call:
     timeout: float
     allowed_origins: tuple[str, ...]
     explain: bool = False
+    save: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +120,7 @@ def send_request(call: Call, work: Work, following: Following) -> ExitStatus:
         errand = _errand(call, screen)
         config = _config(call, following, allow_downgrade=work.allow_downgrade)
         request = _request(work)
+        make_directory(call.save)
         opening = _LOOKING if request.continues is None else _SENDING
         outcome = _attended(
             lambda token, observer: delegate(
@@ -142,6 +145,7 @@ def resume_handle(call: Call, word: str, following: Following, *, wait: bool) ->
         handle = read_handle(word)
         errand = _errand_of(handle, call, screen)
         config, taken_up = _config(call, following), handle
+        make_directory(call.save)
         outcome = _attended(
             lambda token, observer: take_up(
                 errand, taken_up, token, config=config, observer=observer, wait=wait
@@ -285,19 +289,20 @@ def _attended(
 
 
 def _finished(outcome: DelegateResult | Refused, call: Call, screen: Screen) -> ExitStatus:
-    """Tell an outcome in the form that was asked for."""
-    lost = None
+    """Save its files and tell an outcome in the form that was asked for."""
+    lost, saved = None, Saved()
     if isinstance(outcome, Refused):
         result, status = outcome.result, status_of_refusal(outcome.error)
     else:
         result, status = outcome, status_of(outcome)
+        saved = save_files(outcome, call.save)
     if call.json:
-        lost = write_answer(spell(outcome_object(result, hide=screen.hide)))
+        lost = write_answer(spell(outcome_object(result, hide=screen.hide, files=saved.paths)))
     elif isinstance(outcome, Refused):
         report_refusal(outcome.error, screen)
     else:
-        lost = report(outcome, screen, _way(call), explain=call.explain)
-    return written(status, lost, screen)
+        lost = report(outcome, screen, _way(call), saved, explain=call.explain)
+    return written(written(status, saved.lost, screen, what="files"), lost, screen)
 
 
 def _receipted(outcome: DelegateResult, call: Call, screen: Screen) -> ExitStatus:

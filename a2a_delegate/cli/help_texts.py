@@ -85,6 +85,11 @@ CONTEXT_ID = "Go on in this conversation of the agent's: a context_id of an earl
 
 EXPLAIN = "Tell the evidence for a plain success as well."
 
+SAVE = (
+    "Write the files that come with their bytes into this directory, which is made where it is "
+    "missing, under safe names and over nothing. Their paths are told. No URL is fetched."
+)
+
 TIMEOUT = "The deadline of all of it, the search for a card too; 0 for none."
 
 POLL_INTERVAL = "The time between the first two looks at a task; later ones come more slowly."
@@ -104,6 +109,7 @@ With --json the object has these members, each null or empty where there is noth
   output       the text of the answer
   data         the values of the answer's data parts
   artifacts    what the agent made, with its parts; bytes are base64 in raw
+  files        the paths of the files that --save wrote
   task_id, context_id    the agent's names for it
   handle       what resume, cancel and send --continue take
   receipt      what became of our cancel: not-needed, confirmed, requested, refused, unreached
@@ -116,6 +122,7 @@ SEND_EXAMPLES = f"""\
   a2a-delegate send https://research.example 'Summarise the newest paper on X' > answer.txt
   git diff | a2a-delegate send https://reviewer.example -
   a2a-delegate send https://ocr.example 'Read this' --file scan.png --timeout 60
+  a2a-delegate send https://artist.example 'Draw a boat' --save pictures
   a2a-delegate send https://shop.example --data '{{"order": 17}}' --json | jq .data
   a2a-delegate send https://host.example 'Hi' -H 'Authorization: Bearer @token.txt'
   a2a-delegate send https://shop.example 'The blue one' --continue @asked.json

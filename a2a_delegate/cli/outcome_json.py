@@ -22,7 +22,8 @@ from a2a_delegate.outcome import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from a2a_delegate.model.artifact import Artifact
     from a2a_delegate.model.json_value import JSON
@@ -60,8 +61,13 @@ def hidden(value: JSON, hide: Callable[[str], str]) -> JSON:
             return value
 
 
-def outcome_object(result: DelegateResult, *, hide: Callable[[str], str]) -> dict[str, JSON]:
-    """Return an outcome as a JSON object. `hide` goes over what is told, never over the answer."""
+def outcome_object(
+    result: DelegateResult, *, hide: Callable[[str], str], files: Sequence[Path] = ()
+) -> dict[str, JSON]:
+    """Return an outcome as a JSON object. `hide` goes over what is told, never over the answer.
+
+    `files` are those that were written.
+    """
     handle = result.handle
     completed = result if isinstance(result, Completed) else None
     return {
@@ -70,6 +76,7 @@ def outcome_object(result: DelegateResult, *, hide: Callable[[str], str]) -> dic
         "output": None if completed is None else completed.output,
         "data": [] if completed is None else list(completed.data),
         "artifacts": [_artifact(one) for one in result.artifacts],
+        "files": [str(path) for path in files],
         "task_id": None if handle is None else handle.task_id,
         "context_id": None if handle is None else handle.context_id,
         "handle": None if handle is None else json.loads(handle.to_json()),

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from a2a_delegate.cli.next_step import Way
+    from a2a_delegate.cli.saved import Saved
     from a2a_delegate.cli.terminal import Screen
     from a2a_delegate.errors import DelegateError
     from a2a_delegate.outcome import DelegateResult
@@ -26,10 +27,13 @@ _GOOD, _BAD = "green", "bold red"
 _ALLOWED_ORIGINS = re.compile(r'allowed_origins=\("([^"]*)",\)')
 
 
-def report(result: DelegateResult, screen: Screen, way: Way, *, explain: bool) -> OSError | None:
+def report(
+    result: DelegateResult, screen: Screen, way: Way, saved: Saved, *, explain: bool
+) -> OSError | None:
     """Tell an outcome; return what kept the answer from being written, None for nothing.
 
-    A plain success says nothing but the answer, save on a terminal and where `explain` asks.
+    A plain success says nothing but the answer and the files that were saved, except on a terminal
+    and where `explain` asks.
     """
     lost = None
     if isinstance(result, Completed):
@@ -40,7 +44,7 @@ def report(result: DelegateResult, screen: Screen, way: Way, *, explain: bool) -
         screen.say(in_options(result.explain()), style="" if plain else _BAD)
     elif screen.is_terminal:
         screen.say(f"{result.status}; effect: {result.effect}", style=_GOOD)
-    for line in _further(result):
+    for line in _further(result, saved):
         screen.say(line)
     _say_next_step(result, screen, way)
     return lost
@@ -71,11 +75,13 @@ def report_refusal(error: DelegateError, screen: Screen) -> None:
     screen.say(f"{what}: {in_options(str(error))}", style=_BAD)
 
 
-def written(status: ExitStatus, lost: OSError | None, screen: Screen) -> ExitStatus:
+def written(
+    status: ExitStatus, lost: OSError | None, screen: Screen, *, what: str = "answer"
+) -> ExitStatus:
     """Return the exit status, and tell what kept the answer from being written: no success then."""
     if lost is None:
         return status
-    screen.say(f"the answer could not be written: {lost.strerror or lost}", style=_BAD)
+    screen.say(f"the {what} could not be written: {lost.strerror or lost}", style=_BAD)
     return ExitStatus.FAILED if status is ExitStatus.COMPLETED else status
 
 
@@ -93,30 +99,38 @@ def _answer(result: Completed) -> str | None:
     return None
 
 
-def _further(result: DelegateResult) -> list[str]:
+def _further(result: DelegateResult, saved: Saved) -> list[str]:
     """Return what else a person needs in order to go on."""
-    told = []
+    told = [f"saved: {path}" for path in saved.paths]
     if isinstance(result, InputRequired | AuthRequired) and result.question.text:
         told.append(f"question:\n{result.question.text}")
     if isinstance(result, Completed) and _answer(result) is None:
-        told.append("the answer is empty" if not result.artifacts else "the answer has no text")
+        empty = not (result.artifacts or result.files)
+        told.append("the answer is empty" if empty else "the answer has no text")
     left_out = _left_out(result)
     if left_out:
         told.append(f"not shown here: {', '.join(left_out)}; --json shows them")
+    files = sum(part.content is not None for part in result.files)
+    if files and not saved.asked:
+        told.append(f"not shown here: {_counted(files, 'file')}; --save DIR saves them")
     return told
 
 
 def _left_out(result: DelegateResult) -> list[str]:
-    """Name the parts of what the peer made that are not in the text."""
+    """Name the parts of the artifacts that are neither in the text nor files to be saved."""
     parts = [part for artifact in result.artifacts for part in artifact.parts]
     shown_data = isinstance(result, Completed) and result.output is None
-    counted = {
-        "text": 0 if isinstance(result, Completed) else _count(parts, TextPart),
-        "data": 0 if shown_data else _count(parts, DataPart),
-        "file": _count(parts, FilePart),
+    counts = {
+        "text part": 0 if isinstance(result, Completed) else _count(parts, TextPart),
+        "data part": 0 if shown_data else _count(parts, DataPart),
+        "file URL": sum(isinstance(part, FilePart) and part.url is not None for part in parts),
     }
-    return [f"{count} {kind} part{'s'[: count > 1]}" for kind, count in counted.items() if count]
+    return [_counted(count, kind) for kind, count in counts.items() if count]
 
 
 def _count(parts: Sequence[object], kind: type) -> int:
     return sum(isinstance(part, kind) for part in parts)
+
+
+def _counted(count: int, kind: str) -> str:
+    return f"{count} {kind}{'s'[: count > 1]}"

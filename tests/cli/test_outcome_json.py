@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -55,9 +56,9 @@ HANDLE = DelegationHandle(
 )
 
 
-def told_of(result: DelegateResult) -> dict[str, object]:
+def told_of(result: DelegateResult, *files: Path) -> dict[str, object]:
     """Return the object as a reader of the output gets it."""
-    value = json.loads(spell(outcome_object(result, hide=str)))
+    value = json.loads(spell(outcome_object(result, hide=str, files=files)))
     assert isinstance(value, dict)
     return value
 
@@ -86,7 +87,7 @@ def test_a_completed_one_has_its_answer_its_ids_and_its_evidence() -> None:
             Attempt(1, "send", WHEN, 0.25, 200, AttemptOutcome.ANSWERED, True, "1.0"),  # noqa: FBT003
         ),
     )
-    assert told_of(result) == {
+    assert told_of(result, Path("in/f"), Path("in/odd \ud800")) == {
         "status": "completed",
         "effect": "ran",
         "output": "text",
@@ -105,6 +106,7 @@ def test_a_completed_one_has_its_answer_its_ids_and_its_evidence() -> None:
                 ],
             }
         ],
+        "files": ["in/f", "in/odd \ud800"],
         "task_id": "t-1",
         "context_id": "c-1",
         "handle": json.loads(HANDLE.to_json()),

@@ -11,6 +11,7 @@ import pytest
 from a2a_delegate.cli.next_step import Way
 from a2a_delegate.cli.progress import Telling
 from a2a_delegate.cli.report import in_options, report
+from a2a_delegate.cli.saved import Saved
 from a2a_delegate.cli.terminal import Screen
 from a2a_delegate.errors import A2ARequestError, LostReplyError
 from a2a_delegate.model.artifact import Artifact
@@ -53,7 +54,7 @@ HANDLE = DelegationHandle("d", "https://a.example", "1.0", "JSONRPC", "m", "0" *
 def told(result: DelegateResult, capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
     """Report an outcome where no terminal is; return what went out and what was said about it."""
     way = Way("https://a.example", with_headers=False)
-    assert report(result, Screen(), way, explain=False) is None
+    assert report(result, Screen(), way, Saved(), explain=False) is None
     out, err = capsys.readouterr()
     return out, err
 
@@ -86,9 +87,12 @@ def test_an_answer_without_text_says_so(capsys: pytest.CaptureFixture[str]) -> N
     assert told(empty, capsys) == ("", "the answer is empty\n")
     files = Artifact("a", (FilePart(b"x"),))
     only_files = Completed(delegate_id="d", effect=Effect.RAN, artifacts=(files,))
+    said = Message("m", Role.AGENT, (FilePart(b"x"),))
+    in_a_message = Completed(delegate_id="d", effect=Effect.RAN, message=said)
+    assert told(in_a_message, capsys) == told(only_files, capsys)
     assert told(only_files, capsys) == (
         "",
-        "the answer has no text\nnot shown here: 1 file part; --json shows them\n",
+        "the answer has no text\nnot shown here: 1 file; --save DIR saves them\n",
     )
 
 

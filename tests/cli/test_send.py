@@ -24,6 +24,7 @@ MEMBERS = {
     "output",
     "data",
     "artifacts",
+    "files",
     "task_id",
     "context_id",
     "handle",
@@ -50,7 +51,10 @@ def test_an_answer_that_ends_its_line_gets_no_second_line_break(peer: PeerOnAPor
 def test_what_is_not_shown_is_told_of(peer: PeerOnAPort) -> None:
     done = invoke("send", peer.origin, "file")
     assert done.out == b"result of file\n"
-    assert done.err == "not shown here: 2 file parts; --json shows them\n"
+    assert done.err == (
+        "not shown here: 1 file URL; --json shows them\n"
+        "not shown here: 1 file; --save DIR saves them\n"
+    )
 
 
 @pytest.mark.spec("CLI-5")
