@@ -7,6 +7,7 @@ word         what the agent does
 ===========  =====================================================================
 `hello`      answers with a bare message; there is no task
 `slow N`     works for N seconds, then completes with one text artifact
+`chunks N`   makes one text artifact in N pieces, 0.1 s apart, each after a word of progress
 `stuck`      works until it is cancelled or `ScriptedPeer.finish` ends it
 `ask`        asks a question (input-required), and goes on as the answer says
 `auth`       asks for credentials (auth-required), and goes on as the answer says
@@ -28,7 +29,7 @@ import re
 import zlib
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import anyio
 
@@ -48,12 +49,14 @@ from a2a_delegate.testing.work import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 Outcome: TypeAlias = Task | Message
 """What became of a message: a task, or the agent's bare answer."""
 
 _SECONDS = re.compile(r"\d+(\.\d+)?", re.ASCII)
+_PIECES = re.compile(r"[1-9]\d{0,4}", re.ASCII)
+_BETWEEN_PIECES: Final = 0.1
 
 
 @dataclass(slots=True)
@@ -128,7 +131,7 @@ class Agent:
         if waited:
             task.add(said, *self._plan(message.text, task, now))
         else:
-            task.plan.insert(sum(event.at <= now for event in task.plan), said)
+            task.plan.insert(task.position(now), said)
         self._outcomes[message.message_id] = task
         return task
 
@@ -166,6 +169,9 @@ class Agent:
                 end = now + (float(argument) if _SECONDS.fullmatch(argument) else 1.0)
                 working = self._saying(task, now, *_SAYS["stuck"])
                 return working, *self._completion(end, text)
+            case "chunks":
+                pieces = int(argument) if _PIECES.fullmatch(argument) else 3
+                return tuple(self._in_pieces(task, now, pieces))
             case "history":
                 answer = self._saying(task, now, WorkState.WORKING, text)
                 return answer, Became(now, WorkState.COMPLETED)
@@ -173,6 +179,17 @@ class Agent:
                 return (Became(now, WorkState.COMPLETED),)
             case _:
                 return self._completion(now, text, **_MAKES.get(word, {}))
+
+    def _in_pieces(self, task: Task, now: float, pieces: int) -> Iterator[Event]:
+        yield Became(now, WorkState.WORKING)
+        artifact_id = self.ids.artifact()
+        for number in range(1, pieces + 1):
+            at = now + (number - 1) * _BETWEEN_PIECES
+            yield self._saying(task, at, WorkState.WORKING, f"piece {number} of {pieces}")
+            text = f"{' ' if number > 1 else ''}chunk {number}"
+            artifact = Artifact(artifact_id, "result", (TextPart(text),))
+            yield Made(at, artifact, append=number > 1, last=number == pieces)
+        yield Became(now + pieces * _BETWEEN_PIECES, WorkState.COMPLETED)
 
     def _saying(self, task: Task, at: float, state: WorkState, text: str) -> Event:
         return Became(at, state, self._say(text, task.context_id, task.task_id))

@@ -9,9 +9,9 @@ task outlives a test.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -119,22 +119,37 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Became:
-    """The state changed; servers put no timestamp on `submitted` (a2a-sdk 1.3 and 0.3)."""
+    """The state changed."""
 
     at: float
     state: WorkState
     message: Message | None = None
 
+    @property
+    def since(self) -> float | None:
+        """The moment that servers tell; none of `submitted` (a2a-sdk 1.3 and 0.3)."""
+        return None if self.state is WorkState.SUBMITTED else self.at
+
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """An artifact was finished."""
+    """An artifact was finished, or a piece of one.
+
+    `append` and `last` are told of pieces only: whether it follows another, and whether none
+    follows it.
+    """
 
     at: float
     artifact: Artifact
+    append: bool | None = None
+    last: bool | None = None
 
 
 Event: TypeAlias = Said | Became | Made
+
+
+OPENING: Final = 2
+"""The events with which every plan begins: what the caller said, and that it was taken in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +187,15 @@ class Task:
 
     def opening(self) -> View:
         """Show the task as it was before the agent took it up: what an immediate return shows."""
-        first = next(i for i, event in enumerate(self.plan) if isinstance(event, Became))
-        return self._fold(self.plan[: first + 1])
+        return self.until(OPENING)
+
+    def until(self, position: int) -> View:
+        """Show what this many events of the plan made of it."""
+        return self._fold(self.plan[:position])
+
+    def position(self, now: float) -> int:
+        """Tell how much of the plan has come until `now`."""
+        return sum(event.at <= now for event in self.plan)
 
     def next_event(self, now: float) -> float:
         """Tell when something will come by itself; infinity when nothing will."""
@@ -197,7 +219,7 @@ class Task:
         state, since = WorkState.SUBMITTED, None
         message: Message | None = None
         history: list[Message] = []
-        artifacts: list[Artifact] = []
+        artifacts: dict[str, Artifact] = {}
         for event in events:
             match event:
                 case Said():
@@ -206,9 +228,12 @@ class Task:
                 case Became():
                     history.extend(m for m in (message,) if m is not None)
                     state, message = event.state, event.message
-                    since = None if state is WorkState.SUBMITTED else event.at
-                case Made():
-                    artifacts.append(event.artifact)
+                    since = event.since
+                case Made(artifact=artifact):
+                    made = artifacts.get(artifact.artifact_id)
+                    if event.append and made is not None:
+                        artifact = replace(made, parts=(*made.parts, *artifact.parts))
+                    artifacts[artifact.artifact_id] = artifact
         return View(
             self.task_id,
             self.context_id,
@@ -216,5 +241,5 @@ class Task:
             since,
             message,
             tuple(history),
-            tuple(artifacts),
+            tuple(artifacts.values()),
         )
