@@ -24,11 +24,13 @@ from a2a_delegate.testing.acts import (
     DropBeforeReading,
     DropWhileReading,
     Endless,
+    Finished,
     Hang,
     Honest,
     IgnoredCancel,
     Loss,
     LyingCancel,
+    Opening,
     OtherTask,
     RawReply,
     Redirect,
@@ -38,7 +40,9 @@ from a2a_delegate.testing.acts import (
     Respond,
     Rewrite,
     RpcError,
+    Subscription,
     UnknownState,
+    Unstreamed,
     WrongId,
 )
 from a2a_delegate.testing.behaviours import (
@@ -67,7 +71,7 @@ from a2a_delegate.testing.happenings import (
     RequestOver,
 )
 from a2a_delegate.testing.peer import ScriptedPeer
-from a2a_delegate.testing.truth import GroundTruth, RequestFact, TaskFact
+from a2a_delegate.testing.truth import GroundTruth, RequestFact, StreamEnd, StreamFact, TaskFact
 from a2a_delegate.testing.work import WorkState
 
 if TYPE_CHECKING:
@@ -92,6 +96,7 @@ __all__ = [
     "DropWhileReading",
     "EarlyReply",
     "Endless",
+    "Finished",
     "GroundTruth",
     "Hang",
     "Happening",
@@ -101,6 +106,7 @@ __all__ = [
     "Loss",
     "LyingCancel",
     "Moment",
+    "Opening",
     "Operation",
     "OtherTask",
     "Overtaken",
@@ -118,8 +124,12 @@ __all__ = [
     "Rewrite",
     "RpcError",
     "ScriptedPeer",
+    "StreamEnd",
+    "StreamFact",
+    "Subscription",
     "TaskFact",
     "UnknownState",
+    "Unstreamed",
     "WorkState",
     "WrongId",
     "WrongLength",

@@ -14,6 +14,7 @@ act                    body read   work begun   what the client sees
 `Hang`                 yes         as told      nothing
 `DropAfterAccepting`   yes         yes          nothing, or the beginning of the reply
 `Endless`              yes         as told      a reply of any size
+`Unstreamed`           yes         yes          JSON in place of a stream
 the others             yes         yes          a reply that is false or changed
 =====================  ==========  ===========  =============================================
 
@@ -236,6 +237,54 @@ class OtherTask:
     """Answer a get with the body of another task, one that nobody asked for."""
 
 
+class Opening(StrEnum):
+    """What a stream that was subscribed to begins with.
+
+    `SNAPSHOT` is the task as it is, then what follows (A2A 1.0, and servers of 0.3 such as a2akit
+    and @a2a-js/sdk). `UPDATES` is what happens next; what happened before is lost (a2a-sdk 0.3).
+    `SILENCE` is nothing, ever (a2a-sdk 0.2).
+    """
+
+    SNAPSHOT = "snapshot"
+    UPDATES = "updates"
+    SILENCE = "silence"
+
+
+class Finished(StrEnum):
+    """What a subscription to a task that has ended gets.
+
+    `REFUSAL` is an error as JSON (A2A 1.0), `ERROR_EVENT` the same as the event of a stream
+    (a2a-sdk 0.3), `SNAPSHOT` the task as the only event (@a2a-js/sdk 0.3, fasta2a).
+    """
+
+    REFUSAL = "refusal"
+    ERROR_EVENT = "error-event"
+    SNAPSHOT = "snapshot"
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """Answer a subscription as servers in use do; each version has its own way by default.
+
+    `opening` is how the stream of a task begins that goes on, also of one that waits for its
+    caller: that stream then stays open. `finished` is what comes of a task that has ended.
+    """
+
+    opening: Opening = Opening.SNAPSHOT
+    finished: Finished = Finished.REFUSAL
+
+
+@dataclass(frozen=True, slots=True)
+class Unstreamed:
+    """Answer a call for a stream with JSON, as if it asked for none.
+
+    A send is answered with the task at once, or once it has settled where the peer `waits`; a
+    subscription with the task as it is. What asks for no stream is answered honestly.
+    """
+
+    waits: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class LyingCancel:
     """Answer a cancel with a canceled task, while the work goes on to its end."""
@@ -310,6 +359,8 @@ Act: TypeAlias = (
     | WrongId
     | Hang
     | OtherTask
+    | Subscription
+    | Unstreamed
     | LyingCancel
     | RefusedCancel
     | IgnoredCancel

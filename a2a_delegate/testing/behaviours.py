@@ -43,8 +43,10 @@ from a2a_delegate.testing.acts import (
     RefusedCancel,
     Respond,
     RpcError,
+    Subscription,
     UnknownState,
     Unread,
+    Unstreamed,
     WrongId,
 )
 
@@ -55,13 +57,17 @@ T = TypeVar("T")
 
 
 class Operation(StrEnum):
-    """What a request asks for, whatever the version calls it; the key of a script."""
+    """What a request asks for, whatever the version calls it; the key of a script.
+
+    A streamed send is a send.
+    """
 
     CARD = "card"
     SEND = "send"
     GET = "get"
     LIST = "list"
     CANCEL = "cancel"
+    SUBSCRIBE = "subscribe"
 
 
 class Moment(StrEnum):
@@ -287,8 +293,13 @@ PORT_ONLY: Final = (
 )
 """What means something on a port only."""
 
+STREAMED: Final = frozenset({Operation.SEND, Operation.SUBSCRIBE})
+"""The operations that can be answered with a stream."""
+
 _ONLY_FOR: Mapping[type, frozenset[Operation]] = {
     OtherTask: frozenset({Operation.GET}),
+    Subscription: frozenset({Operation.SUBSCRIBE}),
+    Unstreamed: STREAMED,
     LyingCancel: frozenset({Operation.CANCEL}),
     RefusedCancel: frozenset({Operation.CANCEL}),
     IgnoredCancel: frozenset({Operation.CANCEL}),

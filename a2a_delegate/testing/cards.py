@@ -17,14 +17,17 @@ def card_path(versions: Sequence[str]) -> str:
     return f"/.well-known/{'agent' if list(versions) == ['0.2'] else 'agent-card'}.json"
 
 
-def card(versions: Sequence[str], *, url: str, name: str, tenant: str | None) -> Json:
+def card(
+    versions: Sequence[str], *, url: str, name: str, tenant: str | None, streaming: bool
+) -> Json:
     """Write the card: of one version, or of several in one as a2a-sdk 1.3 blends them."""
+    common = _common(name, streaming=streaming)
     if list(versions) == ["0.2"]:
-        return _common(name) | _v0_2(url)
+        return common | _v0_2(url)
     if list(versions) == ["0.3"]:
         interface = {"transport": "JSONRPC", "url": url}
-        return _common(name) | _v0_3(url, "0.3.0") | {"additionalInterfaces": [interface]}
-    blended: Json = _common(name)
+        return common | _v0_3(url, "0.3.0") | {"additionalInterfaces": [interface]}
+    blended: Json = common
     blended["supportedInterfaces"] = [_interface(version, url, tenant) for version in versions]
     if "0.3" in versions:
         blended |= _v0_3(url, "0.3")
@@ -51,12 +54,12 @@ def to_bytes(value: object) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def _common(name: str) -> Json:
+def _common(name: str, *, streaming: bool) -> Json:
     return {
         "name": name,
         "description": "A scripted peer of a2a_delegate.testing",
         "version": "1.0.0",
-        "capabilities": {"streaming": False, "pushNotifications": False},
+        "capabilities": {"streaming": streaming, "pushNotifications": False},
         "defaultInputModes": ["text/plain"],
         "defaultOutputModes": ["text/plain", "application/json"],
         "skills": [

@@ -11,7 +11,15 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar, cast, get_args
 
 from a2a_delegate.errors import UsageError
-from a2a_delegate.testing.acts import Act, Close, Loss, RefuseConnection, Rewrite
+from a2a_delegate.testing.acts import (
+    Act,
+    Close,
+    Finished,
+    Loss,
+    Opening,
+    RefuseConnection,
+    Rewrite,
+)
 from a2a_delegate.testing.behaviours import (
     Behaviour,
     Coding,
@@ -270,6 +278,8 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         "Close": _word(Close),
         "Moment": _word(Moment),
         "Coding": _word(Coding),
+        "Opening": _word(Opening),
+        "Finished": _word(Finished),
     }
 )
 """Every kind of parameter that a behaviour has, by its annotation."""

@@ -26,7 +26,8 @@ from a2a_delegate.testing.happenings import (
 )
 from a2a_delegate.testing.reply import Reply
 from a2a_delegate.testing.spelling import Client, spell
-from a2a_delegate.testing.truth import Entry
+from a2a_delegate.testing.streams import Pause
+from a2a_delegate.testing.truth import Entry, StreamEnd
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -220,7 +221,9 @@ class Connection:
             spelling = spell(played, exchange.behaviour, course.client)
             course.status = played.status or None
             await self._send(spelling, exchange.behaviour, course)
-            ending = spelling.ending
+            ending = spelling.ending()
+            if played.stream is not None:
+                played.stream.closed(StreamEnd.PEER)
         else:
             ending = Close.RST if isinstance(played, Refusal) else played
         if ending is Loss.READ_TIMEOUT or ending is Loss.WRITE_TIMEOUT:
@@ -230,6 +233,9 @@ class Connection:
     async def _send(self, spelling: Spelling, behaviour: Behaviour, course: _Course) -> None:
         dribble = layer(behaviour, Dribble)
         for piece in spelling.pieces:
+            if isinstance(piece, Pause):
+                await piece.over()
+                continue
             if course.sent and dribble is not None:
                 await anyio.sleep(dribble.every)
             await self._stream.send(piece)
@@ -239,6 +245,10 @@ class Connection:
 
     def _over(self, course: _Course) -> None:
         entry = course.entry
+        if entry.stream is not None:
+            left = course.parting is Parting.LEFT
+            now = self._backstage.clock.now()
+            entry.stream.close(StreamEnd.CLIENT if left else StreamEnd.PEER, now)
         self._backstage.end(entry)
         self._surroundings.tell(
             lambda: RequestOver(

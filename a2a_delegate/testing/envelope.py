@@ -28,13 +28,17 @@ _KEY: Final = re.compile(r'\s*[{,]\s*"(?P<name>[^"\\]*)"\s*:\s*')
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request with a method that the peer knows; its parameters may still be anything."""
+    """A request with a method that the peer knows; its parameters may still be anything.
+
+    `streams` says that the method asks for a stream.
+    """
 
     request_id: str | int | None
     face: Face
     method: str
     operation: Operation | None
     params: object
+    streams: bool = False
 
 
 class UnreadableError(Exception):
@@ -69,7 +73,8 @@ def parse(body: bytes, faces: Sequence[Face]) -> Call:
     for face in faces:
         if method in face.words.methods or method in face.words.unsupported:
             operation = face.words.methods.get(method)
-            return Call(request_id, face, method, operation, request.get("params", {}))
+            streams = method in face.words.streams
+            return Call(request_id, face, method, operation, request.get("params", {}), streams)
     raise UnreadableError(RefusedError(Fault.METHOD_NOT_FOUND, "Method not found"), request_id)
 
 

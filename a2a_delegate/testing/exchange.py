@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, assert_never
 
 import anyio
 
@@ -35,8 +35,10 @@ from a2a_delegate.testing.acts import (
     Respond,
     Rewrite,
     RpcError,
+    Subscription,
     UnknownState,
     Unread,
+    Unstreamed,
     WrongId,
 )
 from a2a_delegate.testing.behaviours import (
@@ -52,8 +54,11 @@ from a2a_delegate.testing.behaviours import (
     needs_port,
 )
 from a2a_delegate.testing.cards import etag, matches, to_bytes
-from a2a_delegate.testing.reception import Answer
+from a2a_delegate.testing.event_stream import EVENT_STREAM, EventStream
+from a2a_delegate.testing.reception import Begun
 from a2a_delegate.testing.reply import Reply
+from a2a_delegate.testing.streams import Streamed
+from a2a_delegate.testing.truth import StreamEntry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,8 +81,8 @@ _PATIENCE: Mapping[type, tuple[str, Refusal | Loss]] = {
 }
 """The timeout that runs while an act is prepared; for all others it is the one for reading."""
 
-Begun: TypeAlias = Reply | Answer
-"""What was made of a request: a reply that stands already, or an answer yet to be written."""
+Made: TypeAlias = Reply | Begun
+"""What was made of a request: a reply that stands already, or one that is yet to be written."""
 
 Answered: TypeAlias = (
     Honest
@@ -87,6 +92,8 @@ Answered: TypeAlias = (
     | RpcError
     | WrongId
     | OtherTask
+    | Subscription
+    | Unstreamed
     | LyingCancel
     | RefusedCancel
     | IgnoredCancel
@@ -229,7 +236,15 @@ class Exchange:
             case Endless(size=size, accepts=accepts):
                 reply = await self._honest(act) if accepts else Reply(200, _JSON, b"")
                 reply = replace(reply, content=reply.content[:size], size=size)
-            case Honest() | OtherTask() | LyingCancel() | RefusedCancel() | IgnoredCancel():
+            case (
+                Honest()
+                | OtherTask()
+                | Subscription()
+                | Unstreamed()
+                | LyingCancel()
+                | RefusedCancel()
+                | IgnoredCancel()
+            ):
                 reply = await self._honest(act)
             case WrongId() | UnknownState() | Rewrite():
                 reply = _falsified(await self._honest(act), act)
@@ -237,7 +252,7 @@ class Exchange:
                 assert_never(act)
         return reply
 
-    def _begin(self, manner: Behaviour) -> Begun:
+    def _begin(self, manner: Behaviour) -> Made:
         """Do what is asked."""
         if self._is_call:
             header = self._arrival.headers.get("a2a-version", "")
@@ -256,10 +271,13 @@ class Exchange:
             return Reply(405, _TEXT, b"Method Not Allowed")
         return Reply(404, _TEXT, b"Not Found")
 
-    async def _finish(self, begun: Begun) -> Reply:
+    async def _finish(self, begun: Made) -> Reply:
         """Wait for what the reply has to wait for, and write it."""
         if isinstance(begun, Reply):
             return begun
+        if isinstance(begun, Streamed):
+            entry = self._entry.stream = StreamEntry()
+            return Reply(200, EVENT_STREAM, b"", stream=EventStream(begun, entry))
         if begun.blocks_on is not None:
             await self._backstage.agent.settled(begun.blocks_on)
         return Reply(200, _JSON, to_bytes(begun.render()))
@@ -312,18 +330,25 @@ def _id_of(content: bytes) -> object:
 
 def _falsified(reply: Reply, act: WrongId | UnknownState | Rewrite) -> Reply:
     """Return the reply with its JSON changed; one without JSON has nothing to change."""
+    if reply.stream is not None:
+        reply.stream.change = lambda event: _changed(event, act)
     if reply.headers.get("content-type") != _JSON["content-type"]:
         return reply
-    body = json.loads(reply.content)
+    return replace(reply, content=to_bytes(_changed(json.loads(reply.content), act)))
+
+
+def _changed(body: Any, act: WrongId | UnknownState | Rewrite) -> object:
+    """Return the JSON of a reply, or of one event, as the act has it."""
     match act:
         case WrongId():
             given = body.get("id")
             body["id"] = given + 1 if isinstance(given, int) else f"not-{given}"
         case UnknownState(word=word):
             result = body.get("result", {})
-            for task in (result, result.get("task"), *result.get("tasks", ())):
+            alone = (result.get("task"), result.get("statusUpdate"))
+            for task in (result, *alone, *result.get("tasks", ())):
                 if task and "status" in task:
                     task["status"]["state"] = word
         case Rewrite(change=change):
-            body = change(body)
-    return replace(reply, content=to_bytes(body))
+            return change(body)
+    return body

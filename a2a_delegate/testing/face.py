@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from a2a_delegate.testing.acts import Subscription
     from a2a_delegate.testing.behaviours import Operation
     from a2a_delegate.testing.requests import (
         Fault,
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
         SendParams,
         TaskParams,
     )
-    from a2a_delegate.testing.work import Message, View, WorkState
+    from a2a_delegate.testing.work import Became, Made, Message, Task, View, WorkState
 
 Json: TypeAlias = dict[str, object]
 """A JSON object."""
@@ -35,13 +36,21 @@ class Vocabulary:
     what it does not offer, with the answer to that. `objections` are its errors for what cannot
     be carried out. Where `cancels_the_ended`, a cancel makes of a task that has ended one that was
     canceled; else it is refused.
+
+    The methods in `streams` are answered with a stream, or with `no_streams` where the peer has
+    none. `subscription` is what becomes of a subscription of which no script speaks. Where it
+    `refuses_in_stream`, the stream of a call that is refused begins, and holds the error.
     """
 
     version: str
     methods: Mapping[str, Operation]
+    streams: frozenset[str]
     unsupported: Mapping[str, tuple[Fault, str]]
     states: Mapping[WorkState, str]
     objections: Mapping[Objection, tuple[Fault, str]]
+    no_streams: tuple[Fault, str]
+    subscription: Subscription
+    refuses_in_stream: bool = False
     cancels_the_ended: bool = False
 
 
@@ -73,6 +82,10 @@ class Face(Protocol):
 
     def task(self, view: View, history_length: int | None) -> Json:
         """Write the result of a get or a cancel."""
+        ...
+
+    def update(self, task: Task, event: Became | Made) -> Json:
+        """Write what an event of a stream shows of this task."""
         ...
 
     def reply(self, request_id: object, result: object) -> Json:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from a2a_delegate.testing import face_v0_3
+from a2a_delegate.testing.acts import Finished, Opening, Subscription
 from a2a_delegate.testing.requests import Fault, Objection
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ VOCABULARY = replace(
         ),
         Objection.NOT_CANCELABLE: (Fault.TASK_NOT_CANCELABLE, "Task cannot be canceled"),
     },
+    subscription=Subscription(Opening.SILENCE, Finished.ERROR_EVENT),
     cancels_the_ended=True,
 )
 """The words of A2A 0.2."""

@@ -7,8 +7,10 @@ because the specification requires it.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from a2a_delegate.testing.acts import Finished, Opening, Subscription
 from a2a_delegate.testing.behaviours import Operation
 from a2a_delegate.testing.face import Vocabulary
 from a2a_delegate.testing.requests import (
@@ -30,10 +32,13 @@ from a2a_delegate.testing.requests import (
 )
 from a2a_delegate.testing.work import (
     Artifact,
+    Became,
     DataPart,
     FilePart,
+    Made,
     Message,
     Part,
+    Task,
     TextPart,
     View,
     WorkState,
@@ -53,10 +58,11 @@ VOCABULARY = Vocabulary(
         "tasks/get": Operation.GET,
         "tasks/list": Operation.LIST,
         "tasks/cancel": Operation.CANCEL,
+        "message/stream": Operation.SEND,
+        "tasks/resubscribe": Operation.SUBSCRIBE,
     },
+    streams=frozenset({"message/stream", "tasks/resubscribe"}),
     unsupported={
-        "message/stream": (Fault.UNSUPPORTED_OPERATION, "This agent does not stream"),
-        "tasks/resubscribe": (Fault.UNSUPPORTED_OPERATION, "This agent does not stream"),
         "tasks/pushNotificationConfig/set": NO_PUSH,
         "tasks/pushNotificationConfig/get": NO_PUSH,
         "tasks/pushNotificationConfig/list": NO_PUSH,
@@ -81,8 +87,24 @@ VOCABULARY = Vocabulary(
         Objection.OTHER_CONTEXT: (Fault.INVALID_PARAMS, "bad context id"),
         Objection.NO_CONTEXT: (Fault.INVALID_PARAMS, "bad context id"),
     },
+    no_streams=(Fault.UNSUPPORTED_OPERATION, "This agent does not stream"),
+    subscription=Subscription(Opening.UPDATES, Finished.ERROR_EVENT),
+    refuses_in_stream=True,
 )
 """The words of A2A 0.3."""
+
+BESIDE_1_0 = replace(
+    VOCABULARY,
+    subscription=Subscription(Opening.SNAPSHOT, Finished.ERROR_EVENT),
+    objections={
+        **VOCABULARY.objections,
+        Objection.FINISHED: (
+            Fault.UNSUPPORTED_OPERATION,
+            "Task {task} is in terminal state: {state_of_1_0}",
+        ),
+    },
+)
+"""The same, of a2a-sdk's adapter."""
 
 
 class FaceV03:
@@ -94,6 +116,8 @@ class FaceV03:
     def __init__(self, clock: PeerClock, *, alone: bool) -> None:
         self._clock = clock
         self._alone = alone
+        if not alone:
+            self.words = BESIDE_1_0
 
     def check_header(self, value: str) -> None:
         """Take any header when alone; beside 1.0 only 0.x or none."""
@@ -126,13 +150,6 @@ class FaceV03:
 
     def task(self, view: View, history_length: int | None) -> Json:
         """Write a Task; a history length of 0 shows all of it, as servers of 0.3 do."""
-        status: Json = {"state": self.words.states[view.state]}
-        if view.message is not None:
-            status["message"] = _message(view.message)
-        if view.since is not None:
-            status["timestamp"] = self._clock.time_of_day(view.since).isoformat(
-                timespec="microseconds"
-            )
         history = view.history
         if history_length is not None and history_length > 0:
             history = history[-history_length:]
@@ -142,7 +159,29 @@ class FaceV03:
         task["contextId"] = view.context_id
         if history:
             task["history"] = [_message(message) for message in history]
+        status = self._status(view.state, view.message, view.since)
         return {**task, "id": view.task_id, "kind": "task", "status": status}
+
+    def update(self, task: Task, event: Became | Made) -> Json:
+        """Write a status or an artifact update; a2a-sdk's adapter spells out what is not told."""
+        ids: Json = {"contextId": task.context_id, "taskId": task.task_id}
+        if isinstance(event, Became):
+            status = self._status(event.state, event.message, event.since)
+            final = event.state.is_settled
+            return {**ids, "final": final, "kind": "status-update", "status": status}
+        value: Json = {**ids, "kind": "artifact-update", "artifact": _artifact(event.artifact)}
+        for name, told in (("append", event.append), ("lastChunk", event.last)):
+            if told is not None or not self._alone:
+                value[name] = bool(told)
+        return value
+
+    def _status(self, state: WorkState, message: Message | None, since: float | None) -> Json:
+        status: Json = {"state": self.words.states[state]}
+        if message is not None:
+            status["message"] = _message(message)
+        if since is not None:
+            status["timestamp"] = self._clock.time_of_day(since).isoformat(timespec="microseconds")
+        return status
 
     def reply(self, request_id: object, result: object) -> Json:
         """Write the envelope of a result."""

@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from a2a_delegate.testing.acts import Subscription
 from a2a_delegate.testing.behaviours import Operation
 from a2a_delegate.testing.face import Vocabulary
 from a2a_delegate.testing.requests import (
@@ -30,10 +31,13 @@ from a2a_delegate.testing.requests import (
 )
 from a2a_delegate.testing.work import (
     Artifact,
+    Became,
     DataPart,
     FilePart,
+    Made,
     Message,
     Part,
+    Task,
     TextPart,
     View,
     WorkState,
@@ -66,10 +70,11 @@ VOCABULARY = Vocabulary(
         "GetTask": Operation.GET,
         "ListTasks": Operation.LIST,
         "CancelTask": Operation.CANCEL,
+        "SendStreamingMessage": Operation.SEND,
+        "SubscribeToTask": Operation.SUBSCRIBE,
     },
+    streams=frozenset({"SendStreamingMessage", "SubscribeToTask"}),
     unsupported={
-        "SendStreamingMessage": (Fault.UNSUPPORTED_OPERATION, "Stream not supported"),
-        "SubscribeToTask": (Fault.UNSUPPORTED_OPERATION, "Stream not supported"),
         "CreateTaskPushNotificationConfig": NO_PUSH,
         "GetTaskPushNotificationConfig": NO_PUSH,
         "ListTaskPushNotificationConfigs": NO_PUSH,
@@ -97,6 +102,8 @@ VOCABULARY = Vocabulary(
             "Context {theirs} is not accepted: this agent makes its own context ids",
         ),
     },
+    no_streams=(Fault.UNSUPPORTED_OPERATION, "Stream not supported"),
+    subscription=Subscription(),
 )
 """The words of A2A 1.0."""
 
@@ -180,6 +187,19 @@ class FaceV10:
         """Write a Task; what is empty is left out, as proto-JSON has it."""
         return self._task(view, history_length, artifacts=True, full=False)
 
+    def update(self, task: Task, event: Became | Made) -> Json:
+        """Write a StreamResponse; what is false is left out, as proto-JSON has it."""
+        ids: Json = {"taskId": task.task_id, "contextId": task.context_id}
+        if isinstance(event, Became):
+            status = self._status(event.state, event.message, event.since)
+            return {"statusUpdate": {**ids, "status": status}}
+        value: Json = {**ids, "artifact": _artifact(event.artifact, full=False)}
+        if event.append:
+            value["append"] = True
+        if event.last:
+            value["lastChunk"] = True
+        return {"artifactUpdate": value}
+
     def page(self, views: Sequence[View], params: ListParams, *, total: int, token: str) -> Json:
         """Write a ListTasksResponse; a2a-sdk prints the empty fields in it."""
         return {
@@ -208,12 +228,7 @@ class FaceV10:
             raise wrong("tenant", "Field must be the tenant of the interface.")
 
     def _task(self, view: View, history_length: int | None, *, artifacts: bool, full: bool) -> Json:
-        status: Json = {"state": _STATES[view.state]}
-        if view.message is not None:
-            status["message"] = _message(view.message, full=full)
-        if view.since is not None:
-            day = self._clock.time_of_day(view.since)
-            status["timestamp"] = day.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        status = self._status(view.state, view.message, view.since, full=full)
         task: Json = {"id": view.task_id, "contextId": view.context_id, "status": status}
         if artifacts and view.artifacts:
             task["artifacts"] = [_artifact(artifact, full=full) for artifact in view.artifacts]
@@ -223,6 +238,17 @@ class FaceV10:
         if history:
             task["history"] = [_message(message, full=full) for message in history]
         return task
+
+    def _status(
+        self, state: WorkState, message: Message | None, since: float | None, *, full: bool = False
+    ) -> Json:
+        status: Json = {"state": _STATES[state]}
+        if message is not None:
+            status["message"] = _message(message, full=full)
+        if since is not None:
+            day = self._clock.time_of_day(since)
+            status["timestamp"] = day.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return status
 
 
 def _read_message(value: Json) -> Message:

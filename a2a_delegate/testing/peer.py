@@ -61,6 +61,8 @@ class ScriptedPeer:
     - `lists`: whether 1.0 lists tasks; when not, it answers -32004.
     - `keeps_context_ids`: whether the context id of a client's new message is kept; when not,
       another takes its place. `refuses_context_ids` refuses such a message (-32602) instead.
+    - `streaming`: whether the card offers streams, and sends and subscriptions that ask for one
+      get it; when not, they are refused (-32004).
     - `always_blocks`: whether a send is answered only when its work has settled, even one that asks
       for an immediate return, as a2a-sdk 0.2 and CrewAI do it.
     - `tenant`: stands in the card, and then every request of 1.0 has to name it.
@@ -79,6 +81,7 @@ class ScriptedPeer:
         lists: bool = True,
         keeps_context_ids: bool = True,
         refuses_context_ids: bool = False,
+        streaming: bool = False,
         always_blocks: bool = False,
         tenant: str | None = None,
         wall_clock: Callable[[], datetime] | None = None,
@@ -88,6 +91,7 @@ class ScriptedPeer:
         self._url = _checked_url(url)
         self.name = name
         self.tenant = tenant
+        self.streaming = streaming
         self._clock = clock = PeerClock(wall_clock)
         self._agent = agent = Agent(name, recognises_repeats=recognises_repeats)
         faces: dict[str, Face] = {
@@ -105,7 +109,9 @@ class ScriptedPeer:
             card_path=card_path(self.versions),
             card=self._card_at,
             script=self._script,
-            reception=Reception(spoken, agent, clock, contexts, always_blocks=always_blocks),
+            reception=Reception(
+                spoken, agent, clock, contexts, always_blocks=always_blocks, streaming=streaming
+            ),
             agent=agent,
             clock=clock,
         )
@@ -194,7 +200,13 @@ class ScriptedPeer:
         return self._card_at(self.url)
 
     def _card_at(self, url: str) -> Json:
-        return card(self.versions, url=url, name=self.name, tenant=self.tenant)
+        return card(
+            self.versions,
+            url=url,
+            name=self.name,
+            tenant=self.tenant,
+            streaming=self.streaming,
+        )
 
     def finish(self, task_id: str, state: str = "completed", text: str | None = None) -> None:
         """Bring a task to this state now, whatever it was doing; a blocked send is answered.

@@ -2,26 +2,45 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from a2a_delegate.testing.acts import IgnoredCancel, LyingCancel, OtherTask, RefusedCancel
+from a2a_delegate.testing.acts import (
+    Finished,
+    IgnoredCancel,
+    LyingCancel,
+    OtherTask,
+    RefusedCancel,
+    Subscription,
+    Unstreamed,
+)
 from a2a_delegate.testing.behaviours import Operation
 from a2a_delegate.testing.envelope import UnreadableError, method_in, parse
 from a2a_delegate.testing.face import Json
 from a2a_delegate.testing.pages import select
 from a2a_delegate.testing.requests import Fault, Objection, RefusedError
-from a2a_delegate.testing.work import Artifact, Message, Task, TextPart, View, WorkState
+from a2a_delegate.testing.streams import Audience, Streamed, as_event, follow, subscribed
+from a2a_delegate.testing.work import (
+    OPENING,
+    Artifact,
+    Message,
+    Task,
+    TextPart,
+    View,
+    WorkState,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from a2a_delegate.testing.agent import Agent
+    from a2a_delegate.testing.agent import Agent, Outcome
     from a2a_delegate.testing.behaviours import Behaviour
     from a2a_delegate.testing.clock import PeerClock
     from a2a_delegate.testing.envelope import Call
     from a2a_delegate.testing.face import Face, Listing
+    from a2a_delegate.testing.streams import Showing
 
 Render: TypeAlias = Callable[[], Json]
 
@@ -32,6 +51,20 @@ class Answer:
 
     render: Render
     blocks_on: Task | None = None
+
+
+Begun: TypeAlias = Answer | Streamed
+"""What was made of a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """What became of a message; `seen` of the plan's events a stream of it does not show."""
+
+    outcome: Outcome
+    seen: int
+    is_new: bool = False
+    is_repeat: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +86,14 @@ class Reception:
         contexts: ContextRules,
         *,
         always_blocks: bool,
+        streaming: bool,
     ) -> None:
         self._faces = faces
         self._agent = agent
         self._clock = clock
         self._contexts = contexts
         self._always_blocks = always_blocks
+        self._streaming = streaming
 
     def identify(self, body: bytes) -> tuple[Operation | None, str | None]:
         """Say which operation a body asks for, and in which version; nothing is done."""
@@ -86,7 +121,7 @@ class Reception:
             return None
         return None if task is None else task.first.text
 
-    def accept(self, body: bytes, version_header: str, manner: Behaviour) -> Answer:
+    def accept(self, body: bytes, version_header: str, manner: Behaviour) -> Begun:
         """Do what a request asks, in the manner of a behaviour that is about one operation."""
         try:
             call = parse(body, self._faces)
@@ -95,9 +130,12 @@ class Reception:
         try:
             return self._carry_out(call, version_header, manner)
         except RefusedError as error:
-            return _fixed(call.face.refusal(call.request_id, error))
+            refusal = call.face.refusal(call.request_id, error)
+            if isinstance(error, _ObjectionError) and _refuses_in_stream(call, manner):
+                return Streamed(self._audience(call), iter([as_event(refusal)]))
+            return _fixed(refusal)
 
-    def _carry_out(self, call: Call, version_header: str, manner: Behaviour) -> Answer:
+    def _carry_out(self, call: Call, version_header: str, manner: Behaviour) -> Begun:
         face = call.face
         # 0.2 and 0.3 require an id of every method (a2a-sdk); 1.0 carries out a notification too.
         if face.words.version != "1.0" and call.request_id is None:
@@ -106,9 +144,13 @@ class Reception:
         if not isinstance(call.params, dict):
             problem = "params must be an object"
             raise RefusedError(Fault.INVALID_PARAMS, "Invalid params", problem=problem)
+        if call.streams and not self._streaming:
+            raise RefusedError(*face.words.no_streams)
         match call.operation:
             case Operation.SEND:
-                return self._send(call, call.params)
+                return self._send(call, call.params, manner)
+            case Operation.SUBSCRIBE:
+                return self._subscribe(call, call.params, manner)
             case Operation.GET:
                 return self._get(call, call.params, manner)
             case Operation.LIST if face.listing is not None:
@@ -119,18 +161,16 @@ class Reception:
                 not_found = Fault.METHOD_NOT_FOUND, "Method not found"
                 raise RefusedError(*face.words.unsupported.get(call.method, not_found))
 
-    def _send(self, call: Call, params: Json) -> Answer:
+    def _send(self, call: Call, params: Json, manner: Behaviour) -> Begun:
         face = call.face
         sent = face.read_send(params)
-        message, now = sent.message, self._clock.now()
-        is_new = False
-        outcome = self._agent.repeated(message)
-        if outcome is None and message.task_id is not None:
-            task = self._open_task(face, message, message.task_id, now)
-            outcome = self._agent.follow_up(task, message, now)
-        elif outcome is None:
-            outcome = self._agent.begin(message, self._context(face, message), now)
-            is_new = True
+        taken = self._taken_up(face, sent.message, self._clock.now())
+        immediate = sent.immediate and not self._always_blocks
+        if call.streams:
+            if not isinstance(manner, Unstreamed):
+                return self._shown(call, taken, sent.history_length)
+            immediate = not manner.waits
+        outcome = taken.outcome
         if isinstance(outcome, Message):
             return _fixed(face.reply(call.request_id, face.sent(outcome, None)))
         task = outcome
@@ -138,10 +178,50 @@ class Reception:
         def write(view: View) -> Json:
             return face.reply(call.request_id, face.sent(view, sent.history_length))
 
-        view = task.view(now)
-        if sent.immediate and not self._always_blocks:
-            return _fixed(write(view if view.state.is_settled or not is_new else task.opening()))
+        view = task.view(self._clock.now())
+        if immediate:
+            shows_opening = taken.is_new and not view.state.is_settled
+            return _fixed(write(task.opening() if shows_opening else view))
         return Answer(lambda: write(task.view(self._clock.now())), blocks_on=task)
+
+    def _taken_up(self, face: Face, message: Message, now: float) -> _Taken:
+        """Let the agent act on a message."""
+        repeated = self._agent.repeated(message)
+        if repeated is not None:
+            seen = repeated.position(now) if isinstance(repeated, Task) else 0
+            return _Taken(repeated, seen, is_repeat=True)
+        if message.task_id is None:
+            begun = self._agent.begin(message, self._context(face, message), now)
+            return _Taken(begun, OPENING, is_new=True)
+        task = self._open_task(face, message, message.task_id, now)
+        seen = task.position(now) + 1  # with the message itself
+        return _Taken(self._agent.follow_up(task, message, now), seen)
+
+    def _shown(self, call: Call, taken: _Taken, history_length: int | None) -> Streamed:
+        audience, outcome = self._audience(call), taken.outcome
+        if isinstance(outcome, Message):
+            return Streamed(audience, iter([audience.message(outcome)]))
+        first = outcome.until(taken.seen)
+        showing: Showing = iter([audience.task(first, history_length)])
+        if not (taken.is_repeat and first.state.is_settled):
+            showing = itertools.chain(showing, follow(audience, outcome, taken.seen))
+        return Streamed(audience, showing, outcome)
+
+    def _subscribe(self, call: Call, params: Json, manner: Behaviour) -> Begun:
+        face, audience = call.face, self._audience(call)
+        task = self._task(face, face.read_task(params).task_id)
+        view = task.view(self._clock.now())
+        if isinstance(manner, Unstreamed):
+            return _fixed(face.reply(call.request_id, face.task(view, None)))
+        way = _way(face, manner)
+        if not view.state.is_terminal:
+            return Streamed(audience, subscribed(audience, task, way.opening), task)
+        if way.finished is Finished.SNAPSHOT:
+            return Streamed(audience, iter([audience.task(view, None)]), task)
+        raise _objection(face, Objection.FINISHED, view)
+
+    def _audience(self, call: Call) -> Audience:
+        return Audience(call.face, call.request_id, self._clock)
 
     def _open_task(self, face: Face, message: Message, task_id: str, now: float) -> Task:
         task = self._agent.tasks.get(task_id)
@@ -208,6 +288,23 @@ class Reception:
         return _fixed(face.reply(call.request_id, face.task(view, None)))
 
 
+class _ObjectionError(RefusedError):
+    """A well-formed request cannot be carried out."""
+
+
+def _way(face: Face, manner: Behaviour) -> Subscription:
+    return manner if isinstance(manner, Subscription) else face.words.subscription
+
+
+def _refuses_in_stream(call: Call, manner: Behaviour) -> bool:
+    """Whether the stream that was asked for begins, and holds the refusal."""
+    if not call.streams or isinstance(manner, Unstreamed):
+        return False
+    if call.operation is Operation.SUBSCRIBE:
+        return _way(call.face, manner).finished is not Finished.REFUSAL
+    return call.face.words.refuses_in_stream
+
+
 def _fixed(reply: Json) -> Answer:
     return Answer(lambda: reply)
 
@@ -223,6 +320,7 @@ def _objection(
     fault, words = face.words.objections[objection]
     facts = {"task": task_id, "state": "", "context": "", "theirs": theirs}
     if view is not None:
-        state = face.words.states[view.state]
-        facts |= {"task": view.task_id, "state": state, "context": view.context_id}
-    return RefusedError(fault, words.format_map(facts))
+        facts |= {"task": view.task_id, "context": view.context_id}
+        facts["state"] = face.words.states[view.state]
+        facts["state_of_1_0"] = f"TASK_STATE_{view.state.name}"
+    return _ObjectionError(fault, words.format_map(facts))

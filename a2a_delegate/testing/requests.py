@@ -49,8 +49,8 @@ NO_PUSH: Final = (
 class Objection(Enum):
     """Why a well-formed request is not carried out; each version has its own code and words.
 
-    A version's words may name `{task}`, its `{state}` and `{context}`, and `{theirs}`, the
-    context id that the request named.
+    A version's words may name `{task}`, its `{state}` (also as `{state_of_1_0}`) and `{context}`,
+    and `{theirs}`, the context id that the request named.
     """
 
     FINISHED = "a message to a task that has ended"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from a2a_delegate.testing.acts import Close, Loss
 from a2a_delegate.testing.behaviours import (
@@ -22,11 +22,13 @@ from a2a_delegate.testing.behaviours import (
     layer,
 )
 from a2a_delegate.testing.reply import BODILESS, PIECE, in_pieces
+from a2a_delegate.testing.streams import Pause
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from a2a_delegate.testing.behaviours import Behaviour
+    from a2a_delegate.testing.event_stream import Piece
     from a2a_delegate.testing.reply import Reply
 
 Framing: TypeAlias = WrongLength | CloseDelimited | Chunked | None
@@ -34,6 +36,10 @@ Framing: TypeAlias = WrongLength | CloseDelimited | Chunked | None
 
 Ending: TypeAlias = Close | Loss | CloseAfterReply | EarlyReply | None
 """What becomes of the connection after the bytes; None keeps it alive."""
+
+
+_AS_IT_COMES: Final = Chunked(PIECE)
+"""The framing of a body that is made as it goes: a chunk for each piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +53,26 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """A reply in bytes, in the pieces in which it goes out, and what comes after them."""
+    """A reply in bytes, in the pieces in which it goes out.
 
-    pieces: Iterator[bytes]
-    ending: Ending
+    `ending` tells what comes after them, once they have gone.
+    """
+
+    pieces: Iterator[Piece]
+    ending: Callable[[], Ending]
 
 
 def spell(reply: Reply, behaviour: Behaviour, client: Client) -> Spelling:
     """Spell a reply as its behaviour says."""
     framing = _framing(reply, behaviour, client)
     pieces = _whole(reply, framing, behaviour, client)
-    ending = _ending(reply, framing, behaviour, client)
-    if (cut := layer(behaviour, CutReply)) is not None:
-        pieces, ending = _beginning(pieces, cut.at), cut.by
+    cut = layer(behaviour, CutReply)
+    if cut is not None:
+        pieces = _beginning(pieces, cut.at)
+
+    def ending() -> Ending:
+        return _ending(reply, framing, behaviour, client) if cut is None else cut.by
+
     dribble = layer(behaviour, Dribble)
     return Spelling(in_pieces(pieces, None if dribble is None else dribble.size), ending)
 
@@ -74,7 +87,7 @@ def _framing(reply: Reply, behaviour: Behaviour, client: Client) -> Framing:
         return told
     if reply.length is not None or reply.raw is not None:
         return None
-    return Chunked(PIECE) if client.knows_chunks else CloseDelimited()
+    return _AS_IT_COMES if client.knows_chunks else CloseDelimited()
 
 
 def _ending(reply: Reply, framing: Framing, behaviour: Behaviour, client: Client) -> Ending:
@@ -89,7 +102,7 @@ def _ending(reply: Reply, framing: Framing, behaviour: Behaviour, client: Client
     return told or (None if client.keeps_alive else Close.FIN)
 
 
-def _whole(reply: Reply, framing: Framing, behaviour: Behaviour, client: Client) -> Iterator[bytes]:
+def _whole(reply: Reply, framing: Framing, behaviour: Behaviour, client: Client) -> Iterator[Piece]:
     if reply.raw is not None:
         yield from reply.pieces()
         return
@@ -108,10 +121,20 @@ def _whole(reply: Reply, framing: Framing, behaviour: Behaviour, client: Client)
     if closes and "connection" not in given:
         headers["connection"] = "close"
     head = b"".join(_lines(reply.status, headers))
-    if client.wants_body and reply.status not in BODILESS:
-        for piece in _framed(reply, framing):
+    has_body = client.wants_body and reply.status not in BODILESS
+    yield from _after(head, _framed(reply, framing) if has_body else iter(()))
+
+
+def _after(head: bytes, body: Iterator[Piece]) -> Iterator[Piece]:
+    """Yield the head together with the first piece of the body, unless that is yet to come."""
+    for piece in body:
+        if isinstance(piece, Pause):
+            if head:
+                yield head
+            yield piece
+        else:
             yield head + piece
-            head = b""
+        head = b""
     if head:
         yield head
 
@@ -141,20 +164,23 @@ def _frame(reply: Reply, framing: Framing) -> dict[str, str]:
             return {"content-length": str(length)}
 
 
-def _framed(reply: Reply, framing: Framing) -> Iterator[bytes]:
+def _framed(reply: Reply, framing: Framing) -> Iterator[Piece]:
     if not isinstance(framing, Chunked):
         yield from reply.pieces()
         return
-    for piece in in_pieces(reply.pieces(), framing.size):
-        yield b"%x\r\n%b\r\n" % (len(piece), piece)
+    for piece in in_pieces(reply.pieces(), None if framing is _AS_IT_COMES else framing.size):
+        yield piece if isinstance(piece, Pause) else b"%x\r\n%b\r\n" % (len(piece), piece)
     if not reply.is_cut:
         yield b"0\r\n\r\n"
 
 
-def _beginning(pieces: Iterator[bytes], length: int) -> Iterator[bytes]:
+def _beginning(pieces: Iterator[Piece], length: int) -> Iterator[Piece]:
     """Yield the first `length` bytes, where there are so many."""
     for piece in pieces:
         if length <= 0:
             return
+        if isinstance(piece, Pause):
+            yield piece
+            continue
         yield piece[:length]
         length -= len(piece)

@@ -14,10 +14,12 @@ import anyio.lowlevel
 import httpx
 
 from a2a_delegate.errors import UsageError
+from a2a_delegate.testing.acts import Loss
 from a2a_delegate.testing.behaviours import Dribble, layer
 from a2a_delegate.testing.exchange import OPERATION_EXTENSION, Exchange
 from a2a_delegate.testing.reply import BODILESS, Reply, in_pieces
-from a2a_delegate.testing.truth import Entry, headers_of
+from a2a_delegate.testing.streams import Pause
+from a2a_delegate.testing.truth import Entry, StreamEnd, headers_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -115,8 +117,12 @@ class _HttpxArrival:
         return aiter(stream)
 
     def patience(self, phase: str) -> float:
-        limit = self._request.extensions.get("timeout", {}).get(phase)
-        return math.inf if limit is None else float(limit)
+        return _patience(self._request, phase)
+
+
+def _patience(request: httpx.Request, phase: str) -> float:
+    limit = request.extensions.get("timeout", {}).get(phase)
+    return math.inf if limit is None else float(limit)
 
 
 class _ReplyStream(httpx.AsyncByteStream):
@@ -147,12 +153,24 @@ class _ReplyStream(httpx.AsyncByteStream):
         if self._begun and self._dribble is not None:
             await anyio.sleep(self._dribble.every)
         self._begun = True
-        piece = next(self._pieces, None)
-        if piece is not None:
-            return piece
-        if self._reply.is_cut:
-            raise self._reply.loss.error(self._request)
-        raise StopAsyncIteration
+        with anyio.move_on_after(_patience(self._request, "read")):
+            piece = await self._next()
+            if piece is not None:
+                return piece
+            if self._reply.stream is not None:
+                self._reply.stream.closed(StreamEnd.PEER)
+            if self._reply.is_cut:
+                raise self._reply.loss.error(self._request)
+            raise StopAsyncIteration
+        raise Loss.READ_TIMEOUT.error(self._request)
+
+    async def _next(self) -> bytes | None:
+        """Wait for the next piece of the body; None is its end."""
+        while isinstance(piece := next(self._pieces, None), Pause):
+            await piece.over()
+        return piece
 
     async def aclose(self) -> None:
+        if self._reply.stream is not None:
+            self._reply.stream.closed(StreamEnd.CLIENT)
         self._end()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,44 @@ class TaskFact:
     cancel_requests: int
 
 
+class StreamEnd(StrEnum):
+    """How a stream stands, or who ended it; its `str()` says it."""
+
+    OPEN = "open"
+    PEER = "ended by the peer"
+    CLIENT = "left by the client"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFact:
+    """One stream of events: how many the peer gave, and who ended it.
+
+    `closed` is a moment of the event loop's clock, None while it is open.
+    """
+
+    events: int
+    end: StreamEnd
+    closed: float | None
+
+
+@dataclass(slots=True)
+class StreamEntry:
+    """A stream in the ledger, filled in while it goes on."""
+
+    events: int = 0
+    end: StreamEnd = StreamEnd.OPEN
+    closed: float | None = None
+
+    def close(self, end: StreamEnd, now: float) -> None:
+        """Take note of its end; the first one counts."""
+        if self.end is StreamEnd.OPEN:
+            self.end, self.closed = end, now
+
+    def fact(self) -> StreamFact:
+        """Return what is known so far."""
+        return StreamFact(self.events, self.end, self.closed)
+
+
 @dataclass(frozen=True, slots=True)
 class RequestFact:
     """One request that a client made of the peer, answered or not.
@@ -46,7 +85,8 @@ class RequestFact:
     `operation` is None for what is none of ours; `version` is the one whose method name was used
     (None for the card); header names are in lower case. `body_read` says whether a byte of the
     body was taken from the client, `body` is its JSON value once all of it was read (else None),
-    `content` whatever was read. `when` is a moment of the event loop's clock.
+    `content` whatever was read. `when` is a moment of the event loop's clock. `stream` is None
+    where none was opened.
     """
 
     method: str
@@ -58,6 +98,7 @@ class RequestFact:
     content: bytes
     body_read: bool
     when: float
+    stream: StreamFact | None = None
 
 
 @dataclass(slots=True)
@@ -75,6 +116,7 @@ class Entry:
     complete: bool = False
     ran: bool = False
     open: bool = True
+    stream: StreamEntry | None = None
 
     def fact(self) -> RequestFact:
         """Return what is known so far."""
@@ -94,6 +136,7 @@ class Entry:
             content=self.content,
             body_read=bool(self.content),
             when=self.when,
+            stream=None if self.stream is None else self.stream.fact(),
         )
 
 
@@ -164,6 +207,11 @@ class GroundTruth:
     def sends(self) -> int:
         """How many sends arrived, at least in part; one whose body was not read did not."""
         return self._arrived(Operation.SEND)
+
+    @property
+    def subscriptions(self) -> int:
+        """How many subscriptions arrived, at least in part."""
+        return self._arrived(Operation.SUBSCRIBE)
 
     @property
     def cancels(self) -> int:

@@ -36,7 +36,8 @@ REPLIES: Final = [
     for loop in LOOPS
     for version in ("1.0", "0.3", "0.2")
     for operation in Operation
-    # Only 1.0 can list, so nobody else is asked to.
+    # Only 1.0 can list, so nobody else is asked to; and nobody subscribes where nothing streams.
+    if operation is not Operation.SUBSCRIBE
     if version == "1.0" or operation is not Operation.LIST
 ]
 

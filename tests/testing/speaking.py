@@ -23,12 +23,16 @@ METHODS = {
         "get": "GetTask",
         "list": "ListTasks",
         "cancel": "CancelTask",
+        "stream": "SendStreamingMessage",
+        "subscribe": "SubscribeToTask",
     },
     "0.3": {
         "send": "message/send",
         "get": "tasks/get",
         "list": "tasks/list",
         "cancel": "tasks/cancel",
+        "stream": "message/stream",
+        "subscribe": "tasks/resubscribe",
     },
 }
 METHODS["0.2"] = METHODS["0.3"]

@@ -215,7 +215,11 @@ async def test_what_the_card_does_not_offer_is_refused(
     async with peer.client() as client:
         reply = await Speaker(peer, client, version).call(method, {})
     assert reply["error"]["code"] == code
-    assert peer.truth.requests[0].operation is None
+    (request,) = peer.truth.requests
+    streams = {method: operation for operation, method in METHODS[version].items()}
+    named = {"stream": Operation.SEND, "subscribe": Operation.SUBSCRIBE}
+    assert request.operation is named.get(streams.get(method, ""))
+    assert request.stream is None
 
 
 async def test_a_tenant_is_asked_of_every_request_of_1_0() -> None:
