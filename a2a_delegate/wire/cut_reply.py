@@ -20,26 +20,36 @@ _DEPTH = 3
 
 _Path: TypeAlias = tuple[str | None, ...]
 _ENVELOPE_ID: _Path = ("id",)
-_WRAPPED_ID: _Path = ("result", "task", "id")
-_FLAT_ID: _Path = ("result", "id")
-_KIND: _Path = ("result", "kind")
-_WANTED = frozenset({_ENVELOPE_ID, _WRAPPED_ID, _FLAT_ID, _KIND})
 _OF_A_MESSAGE = frozenset({"messageId", "message_id"})
-_TELLING: frozenset[_Path] = frozenset(
-    ("result", name) for name in first_generation.TELLING | _OF_A_MESSAGE
-)
-"""Members of a flat result whose mere presence says what it is."""
+_OF_A_TASK = frozenset({"contextId", "context_id"})
+
+
+class _Layout:
+    """Where a reply has what matters, its result standing at `result`."""
+
+    def __init__(self, *result: str) -> None:
+        self.wrapped_id: _Path = (*result, "task", "id")
+        self.flat_id: _Path = (*result, "id")
+        self.kind: _Path = (*result, "kind")
+        self.wanted = frozenset({_ENVELOPE_ID, self.wrapped_id, self.flat_id, self.kind})
+        names = first_generation.TELLING | _OF_A_MESSAGE
+        self.telling: frozenset[_Path] = frozenset((*result, name) for name in names)
+        """Members of a flat result whose mere presence says what it is."""
+
+
+_IN_ENVELOPE = _Layout("result")
+_BY_ITSELF = _Layout()
 
 # Blanks and scalars may be cut anywhere: a half one says as little as a whole one.
 _TOKEN = re.compile(rb'([{}\[\],:])|(")|([ \t\r\n]++)|[^ \t\r\n{}\[\],:"]++')
 _STOP = re.compile(rb'["\\]')
 
 
-def task_id_in(partial: bytes, *, request_id: str) -> str | None:
+def task_id_in(partial: bytes, *, request_id: str | None) -> str | None:
     """Return the id of the task in the beginning of a reply, if it stands there complete.
 
-    None for a reply whose envelope already shows another id than the request's, and for a direct
-    message. Never raises.
+    `request_id` is None where replies have no envelope. None for a reply whose envelope already
+    shows another id than the request's, and for a direct message. Never raises.
     """
     scan = TaskIdScan(request_id=request_id)
     scan.feed(partial)
@@ -50,11 +60,13 @@ class TaskIdScan:
     """Looks for the task's id while a reply arrives, piece by piece, each byte once.
 
     Give `feed` every piece as it comes, and stop when it returns an id. Where the reply is cut
-    before that, `task_id` says what it has shown.
+    before that, `task_id` says what it has shown. `request_id` is the id that the envelope has to
+    repeat; None where there is no envelope, and a reply is the result itself.
     """
 
-    def __init__(self, *, request_id: str) -> None:
+    def __init__(self, *, request_id: str | None) -> None:
         self._request_id = request_id
+        self._at = _BY_ITSELF if request_id is None else _IN_ENVELOPE
         self._room = MAX_SCANNED
         self._unread = bytearray()
         self._looked_at = 0  # how far an unfinished string has been searched for its end
@@ -66,16 +78,20 @@ class TaskIdScan:
     @property
     def task_id(self) -> str | None:
         """The id, as far as the reply is known; one under a foreign id never counts."""
+        ours = self._request_id
         # An id of the envelope that is not a string is not ours either.
-        if self._found.get(_ENVELOPE_ID, self._request_id) != self._request_id:
+        if ours is not None and self._found.get(_ENVELOPE_ID, ours) != ours:
             return None
-        flat = self._found.get(_FLAT_ID) if self._may_be_a_task() else None
-        return self._found.get(_WRAPPED_ID) or flat or None
+        flat = self._found.get(self._at.flat_id) if self._may_be_a_task() else None
+        return self._found.get(self._at.wrapped_id) or flat or None
 
     def _may_be_a_task(self) -> bool:
         """Whether a flat result shows nothing of a message, nor that it is of A2A 0.1."""
-        if self._told & _OF_A_MESSAGE or self._found.get(_KIND) == "message":
+        kind = self._found.get(self._at.kind)
+        if self._told & _OF_A_MESSAGE or kind == "message":
             return False
+        if self._request_id is None and kind != "task" and not self._told & _OF_A_TASK:
+            return False  # other documents have an id as well, and no envelope tells them apart
         return not first_generation.is_task(self._told)
 
     def feed(self, piece: bytes) -> str | None:
@@ -103,7 +119,8 @@ class TaskIdScan:
             at = end
         del self._unread[:at]
         self._looked_at = max(0, self._looked_at - at)
-        return self.task_id if _ENVELOPE_ID in self._found else None
+        known = self._request_id is None or _ENVELOPE_ID in self._found
+        return self.task_id if known else None
 
     def _close_of(self, start: int) -> int | None:
         """Return where the string that begins at `start` ends; None if that is still to come."""
@@ -132,14 +149,14 @@ class TaskIdScan:
         elif self._name_next:
             self._name_next = False
             name = self._path[-1] = _text(raw) or ""
-            if tuple(self._path) in _TELLING:
+            if tuple(self._path) in self._at.telling:
                 self._told.add(name)
         else:
             self._value(raw)
 
     def _value(self, raw: bytes | None) -> None:
         """Keep a string that is wanted; any other value takes its place as none."""
-        if len(self._path) > _DEPTH or (path := tuple(self._path)) not in _WANTED:
+        if len(self._path) > _DEPTH or (path := tuple(self._path)) not in self._at.wanted:
             return
         self._found[path] = None if raw is None else _text(raw)
 

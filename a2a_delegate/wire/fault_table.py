@@ -1,8 +1,9 @@
 """What an error answer means: one table, by reason, then by code, then by HTTP status.
 
-It serves all versions, and both mappings of errors to HTTP statuses that call themselves 1.0
-(those of 1.0.0 and 1.0.1 differ, and no request can tell which one a server follows): a JSON-RPC
-error object decides by itself, so the status beside it hardly matters.
+It serves all versions and bindings, and both mappings of errors to HTTP statuses that call
+themselves 1.0 (those of 1.0.0 and 1.0.1 differ, and no request can tell which one a server
+follows): an error that names its reason or its code decides by itself, so the status beside it
+hardly matters.
 
 Several kinds count as proof that the peer never began (the verdict table of the design). So each
 rule here is narrower than it could be: text from an agent's own code can be in every message, and
@@ -61,6 +62,15 @@ BY_STATUS: Mapping[int, FaultKind] = {
     429: FaultKind.RATE_LIMITED,
 }
 """HTTP statuses without an error object; 401 with `WWW-Authenticate` is UNAUTHENTICATED."""
+
+_JSON_RPC_CODES = range(-32768, -31999)
+"""The codes that JSON-RPC keeps for protocols; some servers put them into errors of HTTP+JSON."""
+
+_ON_A_TASK = frozenset({OperationName.GET, OperationName.CANCEL, OperationName.SUBSCRIBE})
+"""The operations that name a task, and that no agent's code answers."""
+
+_PROBLEM = r"https?://a2a-protocol\.org/errors/([a-z-]{1,60})"
+"""The type of a problem (RFC 9457), as the examples of 1.0 have it: the reason in small letters."""
 
 _ADDRESS_GONE = frozenset(
     {FaultKind.NO_ENDPOINT, FaultKind.METHOD_NOT_ALLOWED, FaultKind.REDIRECTED}
@@ -152,6 +162,45 @@ def from_error(
     )
 
 
+def from_document(
+    document: Mapping[str, JSON],
+    *,
+    operation: OperationName,
+    status: int,
+    headers: Mapping[str, str],
+    now: datetime,
+    message: str,
+) -> Fault:
+    """Read the error document of HTTP+JSON, in any of its shapes; `message` is what it says.
+
+    The shapes are that of 1.0, a google.rpc.Status by itself, a problem of RFC 9457, and those of
+    0.3, which defines none: a message alone, or with the code of JSON-RPC.
+    """
+    code, data = _code(document.get("code")), document.get("data")
+    known = code if code in _JSON_RPC_CODES else None
+    reason = _reason(document.get("details")) or _reason(data) or _problem(document.get("type"))
+    if reason is None and known is None:
+        fault = from_status(status, operation=operation, headers=headers, now=now, message=message)
+        kind = _by_document(document, message, operation, status)
+        return fault if kind is None else Fault(kind, fault.error)
+    return Fault(
+        BY_REASON.get(reason or "") or _by_code(known, message, data, operation, status),
+        A2ARequestError(
+            method=operation,
+            status=status,
+            code=known,
+            reason=reason,
+            message=message,
+            retry_after=retry_after(headers, now=now),
+        ),
+    )
+
+
+def is_code(value: JSON) -> bool:
+    """Whether a value is a code of JSON-RPC, and so the sign of an error wherever it stands."""
+    return _code(value) in _JSON_RPC_CODES
+
+
 def from_status(
     status: int,
     *,
@@ -175,8 +224,9 @@ def from_status(
 
 def says_gone(error: A2ARequestError) -> bool:
     """Whether an error says that the version or the address of the agent's card is gone."""
-    if error.code is not None:
-        return BY_CODE.get(error.code) in VERSION_SHAPED
+    if error.code is not None or error.reason is not None:
+        kind = BY_REASON.get(error.reason or "") or BY_CODE.get(error.code or 0)
+        return kind in VERSION_SHAPED
     gone = BY_STATUS.get(error.status or 0) in _ADDRESS_GONE
     return gone or error.status == HTTPStatus.GONE
 
@@ -213,6 +263,38 @@ def _by_code(
             if re.match(pattern, said):
                 return kind
     return FaultKind.DENIED if status in (401, 403) else FaultKind.OTHER
+
+
+def _by_document(
+    document: Mapping[str, JSON], message: str, operation: OperationName, status: int
+) -> FaultKind | None:
+    """Read an error that names neither a reason nor a code of A2A; None: its status decides.
+
+    An agent's code answers a send, so nothing that is found here may prove that it never began.
+    """
+    word, number = document.get("status"), _code(document.get("code"))
+    if status == HTTPStatus.UNSUPPORTED_MEDIA_TYPE:
+        # No gate before the agent: 0.3 and 1.0.0 map -32005 to it, which an agent can raise.
+        return FaultKind.OTHER
+    if operation is OperationName.SEND:
+        return None
+    if word == "UNIMPLEMENTED":
+        return FaultKind.UNSUPPORTED
+    if operation is OperationName.CANCEL and (
+        HTTPStatus.CONFLICT in (status, number) or word == "FAILED_PRECONDITION"
+    ):
+        return FaultKind.TASK_NOT_CANCELABLE
+    # The JSON of a framework for a path that it does not know is an error document as well.
+    if operation in _ON_A_TASK and HTTPStatus.NOT_FOUND in (status, number):
+        said = message[:_TEXT].strip().lower()
+        if word == "NOT_FOUND" or re.match(_NO_TASK, said):
+            return FaultKind.TASK_NOT_FOUND
+    return None
+
+
+def _problem(kind: JSON) -> str | None:
+    match = re.fullmatch(_PROBLEM, kind) if isinstance(kind, str) else None
+    return None if match is None else match[1].upper().replace("-", "_")
 
 
 def _only_other_methods(data: JSON) -> bool:

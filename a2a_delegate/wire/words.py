@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """One request in the words of one version; a binding says how they travel."""
+    """One request in the words of one version; a binding says how they travel.
+
+    `root` is what the version puts before the paths of its resources; empty where it puts nothing.
+    """
 
     method: str
     params: dict[str, JSON]
+    root: str = ""
