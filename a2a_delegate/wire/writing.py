@@ -6,12 +6,19 @@ import base64
 from typing import TYPE_CHECKING
 
 from a2a_delegate.errors import UsageError
+from a2a_delegate.model.message import Role
+from a2a_delegate.wire.reading_parts import WRAPPED_DATA
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from a2a_delegate.lifecycle.operations import SendMessage
     from a2a_delegate.model.json_value import JSON
     from a2a_delegate.model.message import Message
     from a2a_delegate.model.part import UnknownPart
+
+PROTO_ROLES = {Role.USER: "ROLE_USER", Role.AGENT: "ROLE_AGENT"}
+"""The roles in ProtoJSON."""
 
 
 def send_params(
@@ -43,6 +50,17 @@ def message_members(message: Message) -> dict[str, JSON]:
 def packed(content: bytes) -> str:
     """Return the base64 of bytes, in the standard alphabet and padded."""
     return base64.b64encode(content).decode()
+
+
+def wrapped_data(data: JSON, metadata: Mapping[str, JSON] | None) -> tuple[JSON, dict[str, JSON]]:
+    """Return the data of a part, and its metadata, where only objects are data (0.2, 0.3).
+
+    Any other value is put as the SDKs do it: into `value`, and marked.
+    """
+    marked = dict(metadata or {})
+    if isinstance(data, dict):
+        return data, marked
+    return {"value": data}, marked | {WRAPPED_DATA: True}
 
 
 def cannot_send(part: UnknownPart) -> UsageError:
