@@ -28,6 +28,8 @@ class Line:
     """What its agent can be started as; `dual` speaks 1.0 and 0.3 on one URL."""
     soak: bool = False
     """Whether it is run by `scripts/soak` only."""
+    family: str = ""
+    """The name of its agent, where that serves several lines; else the line's own."""
 
     @property
     def on_node(self) -> bool:
@@ -37,7 +39,7 @@ class Line:
     @property
     def agent(self) -> Path:
         """Our agent on it."""
-        stem = re.sub(r"\W", "_", self.name)
+        stem = re.sub(r"\W", "_", self.family or self.name)
         return AGENTS / (stem + (".mjs" if self.on_node else ".py"))
 
     @property
@@ -82,8 +84,8 @@ LINES: Final = {
     line.name: line
     for line in (
         Line("a2a-sdk-1.3", "a2a-sdk", ("1.0-only", "dual")),
-        Line("a2a-sdk-0.3", "a2a-sdk", ("0.3-only",)),
-        Line("a2a-sdk-0.2", "a2a-sdk", ("0.2-only",)),
+        Line("a2a-sdk-0.3", "a2a-sdk", ("0.3-only",), family="a2a-sdk-0"),
+        Line("a2a-sdk-0.2", "a2a-sdk", ("0.2-only",), family="a2a-sdk-0"),
         Line("js-sdk-1.3", "@a2a-js/sdk", ("1.0-only", "dual")),
         Line("js-sdk-0.3", "@a2a-js/sdk", ("0.3-only",)),
         Line("fasta2a-2.1", "fasta2a", ("1.0-only",)),

@@ -1,4 +1,8 @@
-"""The agent on a2a-sdk 0.2.16: protocol 0.2 alone."""
+"""The agent on a2a-sdk 0.3 and on 0.2, which differ in nothing that it uses.
+
+The release that is installed speaks its own version of the protocol alone, and writes it into the
+card; the mode only names it.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,7 @@ if TYPE_CHECKING:
     from a2a.server.events import EventQueue
     from starlette.applications import Starlette
 
-ONLY_0_2: Final = "0.2-only"
+MODES: Final = ("0.3-only", "0.2-only")
 
 STATES: Final = {
     State.COMPLETED: TaskState.completed,
@@ -42,7 +46,7 @@ STATES: Final = {
 
 
 class SDKReplies:
-    """`Replies` over the event queue of a2a-sdk 0.2."""
+    """`Replies` over the event queue of the SDK."""
 
     def __init__(self, message: Message, updater: TaskUpdater) -> None:
         self._message = message
@@ -110,7 +114,7 @@ class Executor(AgentExecutor):
 
 
 def card(options: Options) -> AgentCard:
-    """The card of a 0.2 agent, with the version that the SDK itself writes into it."""
+    """The card; the SDK adds its version, and JSON-RPC as the transport of the URL."""
     return AgentCard(
         name=NAME,
         description=DESCRIPTION,
@@ -136,4 +140,4 @@ def application(options: Options) -> Starlette:
 
 
 if __name__ == "__main__":
-    serve((ONLY_0_2,), application)
+    serve(MODES, application)
