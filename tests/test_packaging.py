@@ -5,10 +5,15 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.resources
 import re
+import sys
 import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests import installed_package
+from tests.installed_package import PACKAGE
+from tests.test_layering import imports_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,6 +61,24 @@ def test_the_extra_all_is_every_other_extra(project: dict[str, Any]) -> None:
     extras = dict(project["optional-dependencies"])
     (every,) = extras.pop("all")
     assert every == f"{NAME}[{','.join(sorted(extras))}]"
+
+
+def test_whatever_is_imported_is_declared(project: dict[str, Any]) -> None:
+    extras: list[list[str]] = list(project["optional-dependencies"].values())
+    declared = {_distribution(one) for one in sum(extras, project["dependencies"])}
+    # What brings the code that needs these is the user's own: their tests, their event loop.
+    declared |= {"hypothesis", "pytest", "trio"}
+    homes = importlib.metadata.packages_distributions()
+    found = imports_of(installed_package.modules(installed_package.root()))
+    foreign = {one.target.partition(".")[0] for one in found} - sys.stdlib_module_names
+    undeclared = {
+        name for name in foreign - {PACKAGE} if declared.isdisjoint(map(_distribution, homes[name]))
+    }
+    assert undeclared == set()
+
+
+def _distribution(requirement: str) -> str:
+    return re.split(r"[^\w.-]", requirement)[0].lower().replace("_", "-")
 
 
 def test_nothing_but_the_package_and_its_command_is_installed() -> None:
