@@ -71,12 +71,37 @@ from a2a_delegate.testing.happenings import (
     RequestOver,
 )
 from a2a_delegate.testing.peer import ScriptedPeer
+from a2a_delegate.testing.stream_behaviours import (
+    EventFormat,
+    EventKind,
+    EventOrder,
+    Gathered,
+    GreedyFirstChunk,
+    InsertBytes,
+    InsertEvent,
+    Intruder,
+    LineEnd,
+    PadEvent,
+    Pings,
+    SplitInside,
+    Stop,
+    StopStream,
+    WithoutEvents,
+    WorkEndsWithStream,
+)
 from a2a_delegate.testing.truth import GroundTruth, RequestFact, StreamEnd, StreamFact, TaskFact
 from a2a_delegate.testing.work import WorkState
 
 if TYPE_CHECKING:
-    from a2a_delegate.testing.delegate_suite import DelegateSuite, DelegateUnderTest
+    from a2a_delegate.testing.delegate_suite import (
+        DelegateSuite as DelegateSuite,
+    )
+    from a2a_delegate.testing.delegate_suite import (
+        DelegateUnderTest as DelegateUnderTest,
+    )
 
+# Without DelegateSuite and DelegateUnderTest: a star import asks for each of these, and those two
+# need pytest.
 __all__ = [
     "Behaviour",
     "Chunked",
@@ -88,21 +113,28 @@ __all__ = [
     "ConnectionRefused",
     "CutReply",
     "Delay",
-    "DelegateSuite",
-    "DelegateUnderTest",
     "Dribble",
     "DropAfterAccepting",
     "DropBeforeReading",
     "DropWhileReading",
     "EarlyReply",
     "Endless",
+    "EventFormat",
+    "EventKind",
+    "EventOrder",
     "Finished",
+    "Gathered",
+    "GreedyFirstChunk",
     "GroundTruth",
     "Hang",
     "Happening",
     "Honest",
     "IgnoredCancel",
+    "InsertBytes",
+    "InsertEvent",
     "Interim",
+    "Intruder",
+    "LineEnd",
     "Loss",
     "LyingCancel",
     "Moment",
@@ -110,7 +142,9 @@ __all__ = [
     "Operation",
     "OtherTask",
     "Overtaken",
+    "PadEvent",
     "Parting",
+    "Pings",
     "PortObserver",
     "RawReply",
     "Redirect",
@@ -124,12 +158,17 @@ __all__ = [
     "Rewrite",
     "RpcError",
     "ScriptedPeer",
+    "SplitInside",
+    "Stop",
+    "StopStream",
     "StreamEnd",
     "StreamFact",
     "Subscription",
     "TaskFact",
     "UnknownState",
     "Unstreamed",
+    "WithoutEvents",
+    "WorkEndsWithStream",
     "WorkState",
     "WrongId",
     "WrongLength",
