@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from a2a_delegate.lifecycle.operations import (
         MessageReply,
         Operation,
+        StreamEvent,
         TaskPage,
         TaskReply,
         Unreadable,
     )
+    from a2a_delegate.model.message import Message
+    from a2a_delegate.wire.reading import Unclear
 
 __all__ = ["DIALECTS", "Dialect", "Words"]
 
@@ -46,6 +49,12 @@ class Dialect(Protocol):
         """Read the result of an operation, any JSON value; never raises.
 
         An Unreadable has neither evidence nor HTTP status yet: `result.decoded` adds them.
+        """
+
+    def decode_event(self, value: object, *, ours: Message | None = None) -> StreamEvent | Unclear:
+        """Read one event of a stream, any JSON value; never raises.
+
+        `ours` is the message that the stream answers, where it answers one.
         """
 
 

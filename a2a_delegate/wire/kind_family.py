@@ -19,6 +19,7 @@ from a2a_delegate.lifecycle.operations import (
 from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.model.part import DataPart, FilePart, TextPart, UnknownPart
 from a2a_delegate.wire import replies
+from a2a_delegate.wire.events import read_event
 from a2a_delegate.wire.reading_parts import WRAPPED_DATA
 from a2a_delegate.wire.words import Words
 from a2a_delegate.wire.writing import cannot_send, message_members, packed, send_params
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from a2a_delegate.lifecycle.operations import (
         MessageReply,
         Operation,
+        StreamEvent,
         TaskPage,
         TaskReply,
         Unreadable,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from a2a_delegate.model.json_value import JSON
     from a2a_delegate.model.message import Message
     from a2a_delegate.model.part import Part
+    from a2a_delegate.wire.reading import Unclear
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,10 @@ class KindDialect:
     ) -> TaskReply | MessageReply | TaskPage | Unreadable:
         """Read a result; never raises."""
         return replies.decode(operation, result)
+
+    def decode_event(self, value: object, *, ours: Message | None = None) -> StreamEvent | Unclear:
+        """Read an event of a stream, `ours` being the message that it answers; never raises."""
+        return read_event(value, ours=ours)
 
 
 def _send(operation: SendMessage) -> dict[str, JSON]:

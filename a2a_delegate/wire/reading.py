@@ -39,23 +39,31 @@ def read_task(value: object) -> Task | Unclear:
     status = value.get("status")
     if not isinstance(status, dict):
         return Unclear(f"the task's status is {kind_of(status)}", task_id)
-    word = text_or_none(status.get("state"))
     if task_id is None:
         return Unclear("a task without an id")
-    if word is None:
+    read = read_status(status)
+    if read is None:
         return Unclear(f"the task's state is {kind_of(status.get('state'))}", task_id)
     return Task(
         task_id,
-        TaskStatus(
-            read_state(word),
-            word,
-            read_message(status.get("message")),
-            read_timestamp(status.get("timestamp")),
-        ),
+        read,
         text_or_none(value.get("contextId") or value.get("context_id")),
         _artifacts(value.get("artifacts")),
         _messages(value.get("history")),
         object_or_none(value.get("metadata")),
+    )
+
+
+def read_status(value: Mapping[str, JSON]) -> TaskStatus | None:
+    """Read a status; None for one without a state."""
+    word = text_or_none(value.get("state"))
+    if word is None:
+        return None
+    return TaskStatus(
+        read_state(word),
+        word,
+        read_message(value.get("message")),
+        read_timestamp(value.get("timestamp")),
     )
 
 
@@ -66,6 +74,8 @@ def read_message(value: object) -> Message | None:
     message_id = text_or_none(value.get("messageId") or value.get("message_id"))
     role = text_or_none(value.get("role"))
     parts = value.get("parts")
+    if not parts and isinstance(value.get("content"), list):  # the name in ProtoJSON of 0.3
+        parts = value["content"]
     if message_id is None and role is None and not isinstance(parts, list):
         return None
     references = value.get("referenceTaskIds") or value.get("reference_task_ids")
@@ -109,10 +119,11 @@ def texts(value: object) -> tuple[str, ...]:
 def _artifacts(value: JSON) -> tuple[Artifact, ...]:
     if not isinstance(value, list):
         return ()
-    return tuple([_artifact(item) for item in value if isinstance(item, dict)])
+    return tuple([read_artifact(item) for item in value if isinstance(item, dict)])
 
 
-def _artifact(value: Mapping[str, JSON]) -> Artifact:
+def read_artifact(value: Mapping[str, JSON]) -> Artifact:
+    """Read an artifact; one without an id has an empty one."""
     get = value.get
     return Artifact(
         text_or_none(get("artifactId") or get("artifact_id") or get("id")) or "",

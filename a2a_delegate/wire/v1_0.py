@@ -18,6 +18,7 @@ from a2a_delegate.model.card import ProtocolVersion
 from a2a_delegate.model.message import Role
 from a2a_delegate.model.part import DataPart, FilePart, TextPart, UnknownPart
 from a2a_delegate.wire import replies
+from a2a_delegate.wire.events import read_event
 from a2a_delegate.wire.words import Words
 from a2a_delegate.wire.writing import cannot_send, message_members, packed, send_params
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from a2a_delegate.lifecycle.operations import (
         MessageReply,
         Operation,
+        StreamEvent,
         TaskPage,
         TaskReply,
         Unreadable,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from a2a_delegate.model.json_value import JSON
     from a2a_delegate.model.message import Message
     from a2a_delegate.model.part import Part
+    from a2a_delegate.wire.reading import Unclear
 
 PAGE_SIZE = 100
 """The largest page that a server must give (1.0 section 3.1.4)."""
@@ -64,6 +67,10 @@ class V10:
     ) -> TaskReply | MessageReply | TaskPage | Unreadable:
         """Read a result; never raises."""
         return replies.decode(operation, result)
+
+    def decode_event(self, value: object, *, ours: Message | None = None) -> StreamEvent | Unclear:
+        """Read an event of a stream, `ours` being the message that it answers; never raises."""
+        return read_event(value, ours=ours)
 
 
 DIALECT = V10()

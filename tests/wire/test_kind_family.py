@@ -15,6 +15,7 @@ from a2a_delegate.lifecycle.operations import (
     ListTasks,
     Operation,
     SendMessage,
+    StatusUpdate,
     SubscribeToTask,
     TaskReply,
     Unreadable,
@@ -22,6 +23,7 @@ from a2a_delegate.lifecycle.operations import (
 from a2a_delegate.model.message import Message, Role
 from a2a_delegate.model.part import DataPart, FilePart, Part, TextPart, UnknownPart
 from a2a_delegate.wire import v0_2, v0_3
+from a2a_delegate.wire.reading import Unclear
 from a2a_delegate.wire.reading_parts import read_parts
 from a2a_delegate.wire.words import Words
 from tests.wire.json_values import json_values
@@ -189,3 +191,23 @@ def test_a_1_0_answer_is_understood_too(dialect: KindDialect) -> None:
     task = {"task": {"id": "t", "status": {"state": "TASK_STATE_INPUT_REQUIRED"}}}
     assert isinstance(dialect.decode(SendMessage(HELLO), task), TaskReply)
     assert isinstance(dialect.decode(SendMessage(HELLO), {"task": {}}), Unreadable)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.version)
+@pytest.mark.spec("EVENT-1", "EVENT-5")
+def test_an_event_of_any_version_is_understood_but_not_our_own_words(dialect: KindDialect) -> None:
+    update = {"kind": "status-update", "taskId": "t", "status": {"state": "working"}}
+    assert isinstance(dialect.decode_event(update), StatusUpdate)
+    assert isinstance(dialect.decode_event({"statusUpdate": update}), StatusUpdate)
+    back = {"kind": "message", "messageId": "m-1", "role": "user", "parts": []}
+    assert isinstance(dialect.decode_event(back, ours=HELLO), Unclear)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.version)
+@pytest.mark.spec("BIND-5")
+def test_a_single_answer_to_a_request_for_a_stream_is_read_as_one(dialect: KindDialect) -> None:
+    task = {"kind": "task", "id": "t", "status": {"state": "working"}}
+    streamed = SendMessage(HELLO, streamed=True)
+    assert dialect.decode(streamed, task) == dialect.decode(SendMessage(HELLO), task)
+    assert dialect.decode(SubscribeToTask("t"), task) == dialect.decode(GetTask("t"), task)
+    assert isinstance(dialect.decode(SubscribeToTask("other"), task), Unreadable)

@@ -11,6 +11,7 @@ from a2a_delegate.lifecycle.operations import (
     ListTasks,
     Operation,
     SendMessage,
+    StatusUpdate,
     SubscribeToTask,
     TaskReply,
     Unreadable,
@@ -18,6 +19,7 @@ from a2a_delegate.lifecycle.operations import (
 from a2a_delegate.model.card import ProtocolVersion
 from a2a_delegate.model.message import Message, Role
 from a2a_delegate.model.part import DataPart, FilePart, Part, TextPart, UnknownPart
+from a2a_delegate.wire.reading import Unclear
 from a2a_delegate.wire.v1_0 import DIALECT
 from a2a_delegate.wire.words import Words
 
@@ -186,3 +188,21 @@ def test_a_0_3_answer_is_understood_too() -> None:
     task = {"kind": "task", "id": "t", "contextId": "c", "status": {"state": "input-required"}}
     assert isinstance(DIALECT.decode(SendMessage(HELLO), task), TaskReply)
     assert isinstance(DIALECT.decode(SendMessage(HELLO), {"kind": "task"}), Unreadable)
+
+
+@pytest.mark.spec("EVENT-1", "EVENT-5")
+def test_an_event_of_any_version_is_understood_but_not_our_own_words() -> None:
+    update = {"kind": "status-update", "taskId": "t", "status": {"state": "working"}}
+    assert isinstance(DIALECT.decode_event(update), StatusUpdate)
+    assert isinstance(DIALECT.decode_event({"statusUpdate": update}), StatusUpdate)
+    back = {"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hello"}]}}
+    assert isinstance(DIALECT.decode_event(back, ours=HELLO), Unclear)
+
+
+@pytest.mark.spec("BIND-5")
+def test_a_single_answer_to_a_request_for_a_stream_is_read_as_one() -> None:
+    task = {"task": {"id": "t", "status": {"state": "TASK_STATE_WORKING"}}}
+    streamed = SendMessage(HELLO, streamed=True)
+    assert DIALECT.decode(streamed, task) == DIALECT.decode(SendMessage(HELLO), task)
+    assert DIALECT.decode(SubscribeToTask("t"), task) == DIALECT.decode(GetTask("t"), task)
+    assert isinstance(DIALECT.decode(SubscribeToTask("other"), task), Unreadable)
