@@ -1,18 +1,12 @@
-"""Every recorded JSON-RPC reply of a real server, read and compared with a reading of its own.
-
-`tests/data/captures` holds what servers of eighteen kinds really sent. The little reader here looks
-at the recorded JSON alone and shares nothing with the code under test.
-"""
+"""Every recorded JSON-RPC reply of a real server, read and compared with a reading of its own."""
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -32,17 +26,24 @@ from a2a_delegate.lifecycle.operations import (
 )
 from a2a_delegate.model.card import ProtocolVersion
 from a2a_delegate.model.message import Message, Role
-from a2a_delegate.model.part import DataPart, FilePart, Part, TextPart
-from a2a_delegate.model.task import Task, TaskState
+from a2a_delegate.model.task import TaskState
 from a2a_delegate.wire.cut_reply import task_id_in
 from a2a_delegate.wire.dialect import DIALECTS
 from a2a_delegate.wire.envelope import read
 from a2a_delegate.wire.result import WireResult, decoded
+from tests.wire.recordings import (
+    CAPTURES,
+    exchanges,
+    observed_message,
+    observed_task,
+    plain_message,
+    plain_task,
+    sent,
+)
 
 if TYPE_CHECKING:
-    from a2a_delegate.model.artifact import Artifact
+    from pathlib import Path
 
-CAPTURES = Path(__file__).parents[1] / "data" / "captures"
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
 METHODS: dict[str, tuple[ProtocolVersion, type[Operation]]] = {
@@ -99,21 +100,6 @@ def recorded() -> list[Recorded]:
     return found
 
 
-def exchanges(path: Path) -> list[dict[str, Any]]:
-    scenario = json.loads(path.read_text(encoding="utf-8"))
-    return scenario if isinstance(scenario, list) else scenario.get("exchanges", [])
-
-
-def sent(request: dict[str, Any]) -> dict[str, Any]:
-    """Return the envelope of a recorded request; the recordings hold it in three ways."""
-    body = request.get("body", request)
-    try:
-        envelope = json.loads(body) if isinstance(body, str) else body
-    except ValueError:
-        return {}
-    return envelope if isinstance(envelope, dict) else {}
-
-
 RECORDED = recorded()
 
 
@@ -142,7 +128,7 @@ def reading(
     return decoded(DIALECTS[version], operation, reply) if isinstance(reply, WireResult) else reply
 
 
-# The little reader: recorded JSON to plain values.
+# Recorded JSON to plain values.
 
 
 def plain(one: Recorded) -> object:
@@ -162,49 +148,6 @@ def plain(one: Recorded) -> object:
     return plain_task(result) if "status" in result else plain_message(result)
 
 
-def plain_task(task: dict[str, Any]) -> object:
-    status = task["status"]
-    state = status["state"].replace("TASK_STATE_", "").replace("_", "-").lower()
-    return (
-        "task",
-        task["id"],
-        task.get("contextId"),
-        state,
-        plain_message(status["message"]) if status.get("message") else None,
-        "timestamp" in status,
-        [
-            (made["artifactId"], made.get("name") or None, plain_parts(made.get("parts")))
-            for made in task.get("artifacts") or []
-        ],
-        [plain_message(message) for message in task.get("history") or []],
-        task.get("metadata"),
-    )
-
-
-def plain_message(message: dict[str, Any]) -> object:
-    user = message.get("role") in ("user", "ROLE_USER")
-    ids = (message["messageId"], message.get("contextId") or None, message.get("taskId") or None)
-    return ("message", *ids, user, plain_parts(message.get("parts")))
-
-
-def plain_parts(parts: list[dict[str, Any]] | None) -> object:
-    return [
-        ("text", part["text"])
-        if isinstance(part.get("text"), str)
-        else ("data", part["data"])
-        if "data" in part
-        else plain_file(part)
-        for part in parts or []
-    ]
-
-
-def plain_file(part: dict[str, Any]) -> object:
-    file = part.get("file", part)
-    content, url = file.get("raw") or file.get("bytes"), file.get("url") or file.get("uri")
-    name, kind = file.get("filename") or file.get("name"), file.get("mediaType")
-    return ("file", content, url, name, kind or file.get("mimeType"))
-
-
 # The same plain values, from what was read.
 
 
@@ -222,43 +165,6 @@ def observed(reply: object) -> object:
             return ("status", error.status)
         case _:
             return reply
-
-
-def observed_task(task: Task) -> object:
-    message = task.status.message
-    return (
-        "task",
-        task.id,
-        task.context_id,
-        task.status.state.value,
-        observed_message(message) if message else None,
-        task.status.timestamp is not None,
-        [(made.artifact_id, made.name, observed_parts(made)) for made in task.artifacts],
-        [observed_message(message) for message in task.history],
-        task.metadata,
-    )
-
-
-def observed_message(message: Message) -> object:
-    ids = (message.message_id, message.context_id, message.task_id)
-    return ("message", *ids, message.role is Role.USER, observed_parts(message))
-
-
-def observed_parts(holder: Message | Artifact) -> object:
-    return [observed_part(part) for part in holder.parts]
-
-
-def observed_part(part: Part) -> object:
-    match part:
-        case TextPart(text=text):
-            return ("text", text)
-        case DataPart(data=data):
-            return ("data", data)
-        case FilePart(content=content, url=url, filename=name, media_type=kind):
-            packed = None if content is None else base64.b64encode(content).decode()
-            return ("file", packed, url, name, kind)
-        case _:
-            pytest.fail(f"a part that was not understood: {part}")
 
 
 def test_the_recordings_are_here() -> None:
