@@ -21,7 +21,6 @@ class PortArrival:
     def __init__(self, head: h11.Request, endpoint: str) -> None:
         self.method = head.method.decode("ascii", "replace")
         self.target = head.target.decode("ascii", "replace")
-        self.path = path_of(self.target)
         self.headers: Mapping[str, str] = headers_of(
             {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
         )

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from a2a_delegate.testing.behaviours import Operation
     from a2a_delegate.testing.clock import PeerClock
     from a2a_delegate.testing.face import Json
+    from a2a_delegate.testing.places import Places
     from a2a_delegate.testing.reception import Reception
     from a2a_delegate.testing.script import Script
     from a2a_delegate.testing.truth import Entry
@@ -28,8 +29,8 @@ class Arrival(Protocol):
         ...
 
     @property
-    def path(self) -> str:
-        """The path that is asked for, decoded."""
+    def target(self) -> str:
+        """What is asked for: the path and the query, as they stand in the URL."""
         ...
 
     @property
@@ -73,15 +74,14 @@ class Arrival(Protocol):
 class Backstage:
     """What the requests of one peer share.
 
-    `path` is that of its endpoint, and `target` the same as it stands in a URL; `card_path` is that
-    of its card, and `card` writes the card for an endpoint's URL. `hanging` are the requests that
+    `target` is the path of its endpoint as it stands in a URL; `places` are what stands where, and
+    `card` writes the card for an endpoint's URL. `hanging` are the requests that
     wait to be released; of these, the `overtaking` also go on when a later one ends. The `branches`
     are for one port each, and differ in who hangs there.
     """
 
-    path: str
     target: str
-    card_path: str
+    places: Places
     card: Callable[[str], Json]
     script: Script
     reception: Reception

@@ -6,8 +6,10 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
+from a2a_delegate.testing.places import JSONRPC, endpoint
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from a2a_delegate.testing.face import Json
 
@@ -18,19 +20,30 @@ def card_path(versions: Sequence[str]) -> str:
 
 
 def card(
-    versions: Sequence[str], *, url: str, name: str, tenant: str | None, streaming: bool
+    versions: Sequence[str],
+    bindings: Sequence[str],
+    *,
+    url: str,
+    name: str,
+    tenant: str | None,
+    streaming: bool,
 ) -> Json:
     """Write the card: of one version, or of several in one as a2a-sdk 1.3 blends them."""
     common = _common(name, streaming=streaming)
+    endpoints = {binding: endpoint(url, binding) for binding in bindings}
     if list(versions) == ["0.2"]:
         return common | _v0_2(url)
     if list(versions) == ["0.3"]:
-        interface = {"transport": "JSONRPC", "url": url}
-        return common | _v0_3(url, "0.3.0") | {"additionalInterfaces": [interface]}
+        return common | _v0_3(endpoints, "0.3.0")
     blended: Json = common
-    blended["supportedInterfaces"] = [_interface(version, url, tenant) for version in versions]
+    blended["supportedInterfaces"] = [
+        _interface(version, binding, endpoints[binding], tenant)
+        for version in versions
+        for binding in bindings
+        if version != "0.2" or binding == JSONRPC
+    ]
     if "0.3" in versions:
-        blended |= _v0_3(url, "0.3")
+        blended |= _v0_3(endpoints, "0.3")
     if "0.2" in versions:
         blended |= _v0_2(url)
     return blended
@@ -74,8 +87,8 @@ def _common(name: str, *, streaming: bool) -> Json:
     }
 
 
-def _interface(version: str, url: str, tenant: str | None) -> Json:
-    interface: Json = {"url": url, "protocolBinding": "JSONRPC", "protocolVersion": version}
+def _interface(version: str, binding: str, url: str, tenant: str | None) -> Json:
+    interface: Json = {"url": url, "protocolBinding": binding, "protocolVersion": version}
     return interface if tenant is None or version != "1.0" else {**interface, "tenant": tenant}
 
 
@@ -83,5 +96,13 @@ def _v0_2(url: str) -> Json:
     return {"url": url, "protocolVersion": "0.2.6"}
 
 
-def _v0_3(url: str, version: str) -> Json:
-    return {"url": url, "preferredTransport": "JSONRPC", "protocolVersion": version}
+def _v0_3(endpoints: Mapping[str, str], version: str) -> Json:
+    """Write the members of 0.3; beside those of 1.0, only what is not the main one is listed."""
+    main = next(iter(endpoints))
+    listed = [
+        {"transport": binding, "url": url}
+        for binding, url in endpoints.items()
+        if version == "0.3.0" or binding != main
+    ]
+    members: Json = {"url": endpoints[main], "preferredTransport": main, "protocolVersion": version}
+    return {**members, "additionalInterfaces": listed} if listed else members

@@ -24,6 +24,7 @@ from a2a_delegate.testing.happenings import (
     RequestArrived,
     RequestOver,
 )
+from a2a_delegate.testing.places import Card
 from a2a_delegate.testing.reply import Reply
 from a2a_delegate.testing.spelling import Client, spell
 from a2a_delegate.testing.streams import Pause
@@ -184,9 +185,12 @@ class Connection:
     def _is_early(self, arrival: PortArrival) -> bool:
         """Whether what came of the body tells that its reply is not to wait for the rest."""
         stage = self._backstage
-        if arrival.path != stage.path or not arrival.is_worth_a_look(_TELLING):
+        if not arrival.is_worth_a_look(_TELLING):
             return False
-        operation = stage.reception.foretell(arrival.came)
+        place = stage.places.find(arrival.method, arrival.target)
+        if isinstance(place, Card | int):
+            return False
+        operation = place.foretell(arrival.came)
         if operation is None or layer(stage.script.next(operation, None), EarlyReply) is None:
             return False
         arrival.tell(operation)

@@ -50,18 +50,25 @@ class UnreadableError(Exception):
         self.request_id = request_id
 
 
-def parse(body: bytes, faces: Sequence[Face]) -> Call:
-    """Return the call that `body` holds. Raises UnreadableError, and nothing else."""
+def load(body: bytes) -> object:
+    """Return the JSON value that `body` holds. Raises UnreadableError, and nothing else."""
     try:
-        request = json.loads(body)
+        value = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise UnreadableError(RefusedError(Fault.PARSE, str(error))) from None
+    deep = body.count(b"[") + body.count(b"{") > DEEPEST
+    if deep and isinstance(value, dict) and not _is_shallow(value):
+        raise UnreadableError(RefusedError(Fault.PARSE, f"nested deeper than {DEEPEST}"))
+    return value
+
+
+def parse(body: bytes, faces: Sequence[Face]) -> Call:
+    """Return the call that `body` holds. Raises UnreadableError, and nothing else."""
+    request = load(body)
     if not isinstance(request, dict):
         if request and isinstance(request, list):
             raise _invalid("Batch requests are not supported")
         raise _invalid("Invalid Request", problem="a request is an object")
-    if body.count(b"[") + body.count(b"{") > DEEPEST and not _is_shallow(request):
-        raise UnreadableError(RefusedError(Fault.PARSE, f"nested deeper than {DEEPEST}"))
     request_id = request.get("id")
     if isinstance(request_id, bool) or not isinstance(request_id, str | int | None):
         raise _invalid("Invalid request: id must be a string, integer, or null")

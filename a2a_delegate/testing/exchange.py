@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 from dataclasses import replace
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, assert_never
 
 import anyio
@@ -55,6 +56,8 @@ from a2a_delegate.testing.behaviours import (
 )
 from a2a_delegate.testing.cards import etag, matches, to_bytes
 from a2a_delegate.testing.event_stream import EVENT_STREAM, EventStream
+from a2a_delegate.testing.http_json import NOT_ALLOWED
+from a2a_delegate.testing.places import Card
 from a2a_delegate.testing.reception import Begun
 from a2a_delegate.testing.reply import Reply
 from a2a_delegate.testing.streams import Streamed
@@ -64,7 +67,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from a2a_delegate.testing.backstage import Arrival, Backstage
-    from a2a_delegate.testing.face import Json
+    from a2a_delegate.testing.face import Head, Json
     from a2a_delegate.testing.truth import Entry
 
 OPERATION_EXTENSION: Final = "a2a_operation"
@@ -117,8 +120,7 @@ class Exchange:
         self._entry = entry
         self.behaviour: Behaviour = Honest()
         self._act: Act | None = None
-        self._is_card = arrival.path == backstage.card_path
-        self._is_call = arrival.path == backstage.path and arrival.method == "POST"
+        self._place = backstage.places.find(arrival.method, arrival.target)
 
     def arrive(self) -> None:
         """Choose the behaviour, unless that needs the body to be taken first.
@@ -151,17 +153,20 @@ class Exchange:
 
     def _foresee(self) -> Act | None:
         """Choose the behaviour without touching the body; None where that cannot be done."""
-        if self._is_card:
+        place, content = self._place, self._arrival.content()
+        if isinstance(place, Card):
             self._entry.operation = Operation.CARD
-        elif self._is_call:
-            named = self._arrival.foretold()
-            if isinstance(named, str) and named in _OPERATIONS:
-                self._entry.operation = _OPERATIONS[named]
-            elif (content := self._arrival.content()) is not None:
-                self._identify(content)
-            else:
+        elif not isinstance(place, int):
+            known = place.identify(None) or self._told() or place.identify(content)
+            if known is None:
                 return None
-        return self._take(self._arrival.content())
+            self._entry.operation, self._entry.version = known
+        return self._take(content)
+
+    def _told(self) -> tuple[Operation, None] | None:
+        """Return the operation that the request names beside its body, if it does."""
+        named = _OPERATIONS.get(self._arrival.foretold() or "")
+        return None if named is None else (named, None)
 
     def _choose(self) -> Act:
         """Choose the behaviour of a streamed request, once it has been read."""
@@ -176,17 +181,13 @@ class Exchange:
 
     def _take(self, content: bytes | None) -> Act:
         script, operation = self._backstage.script, self._entry.operation
-        prompt = None
-        if content is not None and script.asks_for_prompts(operation):
-            prompt = self._backstage.reception.prompt_of(content)
+        prompt, place = None, self._place
+        if script.asks_for_prompts(operation) and not isinstance(place, Card | int):
+            prompt = self._backstage.reception.prompt_of(place, content or b"")
         self.behaviour = script.take(operation, prompt)
         if not self._arrival.on_a_port and (name := needs_port(self.behaviour)) is not None:
             raise UsageError(f"{name} needs a port, on which ScriptedPeer.serve puts a peer")
         return core(self.behaviour)
-
-    def _identify(self, content: bytes) -> None:
-        entry = self._entry
-        entry.operation, entry.version = self._backstage.reception.identify(content)
 
     def _pause(self, *, before_reading: bool) -> float:
         delays = [one for one in layers(self.behaviour) if isinstance(one, Delay)]
@@ -205,8 +206,9 @@ class Exchange:
                 await chunks.aclose()
         if self._arrival.is_whole:
             self._entry.complete = True
-            if self._is_call:
-                self._identify(self._entry.content)
+            if not isinstance(self._place, Card | int):
+                known = self._place.identify(self._entry.content)
+                self._entry.operation, self._entry.version = known or (None, None)
 
     async def _played(self, act: Act) -> Played:
         match act:
@@ -246,6 +248,8 @@ class Exchange:
                 | IgnoredCancel()
             ):
                 reply = await self._honest(act)
+            case WrongId() if not isinstance(self._place, Card | int) and not self._place.has_ids:
+                raise UsageError("WrongId has no meaning over HTTP+JSON: a reply names no request")
             case WrongId() | UnknownState() | Rewrite():
                 reply = _falsified(await self._honest(act), act)
             case _:
@@ -254,22 +258,24 @@ class Exchange:
 
     def _begin(self, manner: Behaviour) -> Made:
         """Do what is asked."""
-        if self._is_call:
-            header = self._arrival.headers.get("a2a-version", "")
-            runs = self._backstage.agent.runs
-            before = runs.total()
-            answer = self._backstage.reception.accept(self._entry.content, header, manner)
-            self._entry.ran = runs.total() > before
-            return answer
-        if self._is_card and self._arrival.method == "GET":
-            content = to_bytes(self._backstage.card(self._arrival.endpoint))
-            tag = etag(content)
-            if matches(self._arrival.headers.get("if-none-match", ""), tag):
-                return Reply(304, {"etag": tag}, b"")
-            return Reply(200, {**_JSON, "etag": tag}, content)
-        if self._is_card or self._arrival.path == self._backstage.path:
-            return Reply(405, _TEXT, b"Method Not Allowed")
-        return Reply(404, _TEXT, b"Not Found")
+        place = self._place
+        if isinstance(place, Card):
+            return self._card() if self._arrival.method == "GET" else _nothing_there(NOT_ALLOWED)
+        if isinstance(place, int):
+            return _nothing_there(place)
+        header = self._arrival.headers.get("a2a-version", "")
+        runs = self._backstage.agent.runs
+        before = runs.total()
+        answer = self._backstage.reception.accept(place, self._entry.content, header, manner)
+        self._entry.ran = runs.total() > before
+        return answer
+
+    def _card(self) -> Reply:
+        content = to_bytes(self._backstage.card(self._arrival.endpoint))
+        tag = etag(content)
+        if matches(self._arrival.headers.get("if-none-match", ""), tag):
+            return Reply(304, {"etag": tag}, b"")
+        return Reply(200, {**_JSON, "etag": tag}, content)
 
     async def _finish(self, begun: Made) -> Reply:
         """Wait for what the reply has to wait for, and write it."""
@@ -280,7 +286,7 @@ class Exchange:
             return Reply(200, EVENT_STREAM, b"", stream=EventStream(begun, entry))
         if begun.blocks_on is not None:
             await self._backstage.agent.settled(begun.blocks_on)
-        return Reply(200, _JSON, to_bytes(begun.render()))
+        return _json(begun.head, begun.render())
 
     async def _honest(self, manner: Behaviour) -> Reply:
         return await self._finish(self._begin(manner))
@@ -303,12 +309,16 @@ class Exchange:
             return Reply(0, {}, act.content, raw=act.by)
         if isinstance(act, Redirect):
             return Reply(act.status, {"location": act.location}, b"")
-        error: Json = {"code": act.code, "message": act.message}
-        if act.data is not None:
-            error["data"] = act.data
-        request_id = _id_of(self._entry.content) if act.with_id else None
-        body = {"jsonrpc": "2.0", "id": request_id, "error": error}
-        return Reply(act.status, _JSON, to_bytes(body))
+        assert not isinstance(self._place, Card | int)  # noqa: S101 - it is scripted for calls alone
+        return _json(*self._place.error(act, self._entry.content))
+
+
+def _json(head: Head, value: Json) -> Reply:
+    return Reply(head.status, {"content-type": head.media_type}, to_bytes(value))
+
+
+def _nothing_there(status: int) -> Reply:
+    return Reply(status, _TEXT, HTTPStatus(status).phrase.encode())
 
 
 async def _wait_deaf(released: anyio.Event) -> None:
@@ -320,19 +330,11 @@ async def _wait_deaf(released: anyio.Event) -> None:
             continue
 
 
-def _id_of(content: bytes) -> object:
-    try:
-        request = json.loads(content)
-    except (ValueError, RecursionError):
-        return None
-    return request.get("id") if isinstance(request, dict) else None
-
-
 def _falsified(reply: Reply, act: WrongId | UnknownState | Rewrite) -> Reply:
     """Return the reply with its JSON changed; one without JSON has nothing to change."""
     if reply.stream is not None:
         reply.stream.change = lambda event: _changed(event, act)
-    if reply.headers.get("content-type") != _JSON["content-type"]:
+    if "json" not in reply.headers.get("content-type", ""):
         return reply
     return replace(reply, content=to_bytes(_changed(json.loads(reply.content), act)))
 
@@ -344,7 +346,8 @@ def _changed(body: Any, act: WrongId | UnknownState | Rewrite) -> object:
             given = body.get("id")
             body["id"] = given + 1 if isinstance(given, int) else f"not-{given}"
         case UnknownState(word=word):
-            result = body.get("result", {})
+            # Over HTTP+JSON the result has nothing around it.
+            result = body.get("result", body)
             alone = (result.get("task"), result.get("statusUpdate"))
             for task in (result, *alone, *result.get("tasks", ())):
                 if task and "status" in task:

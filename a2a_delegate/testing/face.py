@@ -29,6 +29,14 @@ Json: TypeAlias = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
+class Head:
+    """What stands before the body of a reply."""
+
+    status: int = 200
+    media_type: str = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
 class Vocabulary:
     """The fixed words of one version.
 
@@ -39,7 +47,8 @@ class Vocabulary:
 
     The methods in `streams` are answered with a stream, or with `no_streams` where the peer has
     none. `subscription` is what becomes of a subscription of which no script speaks. Where it
-    `refuses_in_stream`, the stream of a call that is refused begins, and holds the error.
+    `refuses_in_stream`, the stream of a call that is refused begins, and holds the error. Where it
+    `needs_ids`, a request without one is refused.
     """
 
     version: str
@@ -52,6 +61,7 @@ class Vocabulary:
     subscription: Subscription
     refuses_in_stream: bool = False
     cancels_the_ended: bool = False
+    needs_ids: bool = False
 
 
 class Face(Protocol):
@@ -94,6 +104,10 @@ class Face(Protocol):
 
     def refusal(self, request_id: object, error: RefusedError) -> Json:
         """Write the envelope of an error."""
+        ...
+
+    def head(self, answered: Operation | RefusedError | None) -> Head:
+        """Say how the answer to an operation, or its refusal, goes out over HTTP."""
         ...
 
 

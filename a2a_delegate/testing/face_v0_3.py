@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from a2a_delegate.testing.acts import Finished, Opening, Subscription
 from a2a_delegate.testing.behaviours import Operation
-from a2a_delegate.testing.face import Vocabulary
+from a2a_delegate.testing.face import Head, Vocabulary
 from a2a_delegate.testing.requests import (
     NO_PUSH,
     Fault,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from a2a_delegate.testing.clock import PeerClock
     from a2a_delegate.testing.face import Json, Listing
 
-_VERSION = re.compile(r"0(\.\d+)*", re.ASCII)
+VERSION = re.compile(r"0(\.\d+)*", re.ASCII)
 
 
 VOCABULARY = Vocabulary(
@@ -90,6 +90,7 @@ VOCABULARY = Vocabulary(
     no_streams=(Fault.UNSUPPORTED_OPERATION, "This agent does not stream"),
     subscription=Subscription(Opening.UPDATES, Finished.ERROR_EVENT),
     refuses_in_stream=True,
+    needs_ids=True,
 )
 """The words of A2A 0.3."""
 
@@ -121,7 +122,7 @@ class FaceV03:
 
     def check_header(self, value: str) -> None:
         """Take any header when alone; beside 1.0 only 0.x or none."""
-        if not self._alone and value and not _VERSION.fullmatch(value):
+        if not self._alone and value and not VERSION.fullmatch(value):
             raise RefusedError(
                 Fault.INTERNAL,
                 f"A2A version '{value}' is not supported by this handler. Expected version '0.3'.",
@@ -205,6 +206,11 @@ class FaceV03:
         if request_id is not None or not self._alone:
             envelope["id"] = request_id
         return {**envelope, "jsonrpc": "2.0"}
+
+    def head(self, answered: Operation | RefusedError | None) -> Head:
+        """Say that JSON-RPC answers all in one way."""
+        del answered
+        return Head()
 
 
 def _read_message(value: Json) -> Message:

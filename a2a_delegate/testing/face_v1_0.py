@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from a2a_delegate.testing.acts import Subscription
 from a2a_delegate.testing.behaviours import Operation
-from a2a_delegate.testing.face import Vocabulary
+from a2a_delegate.testing.error_details import details_of
+from a2a_delegate.testing.face import Head, Vocabulary
 from a2a_delegate.testing.requests import (
     DEFAULT_PAGE,
     LARGEST_PAGE,
@@ -220,8 +221,13 @@ class FaceV10:
         """Write the envelope of an error, with ErrorInfo for the codes that have a reason."""
         body: Json = {"code": error.fault.code, "message": error.text}
         if error.fault.reason:
-            body["data"] = _details(error)
+            body["data"] = details_of(error, error.fault.reason)
         return {"error": body, "id": request_id, "jsonrpc": "2.0"}
+
+    def head(self, answered: Operation | RefusedError | None) -> Head:
+        """Say that JSON-RPC answers all in one way."""
+        del answered
+        return Head()
 
     def _check_tenant(self, params: Json) -> None:
         if self._tenant is not None and params.get("tenant") != self._tenant:
@@ -355,28 +361,3 @@ def _artifact(artifact: Artifact, *, full: bool) -> Json:
         "parts": [_part(part, full=full) for part in artifact.parts],
     }
     return {**value, "description": "", "extensions": []} if full else value
-
-
-def _details(error: RefusedError) -> list[Json]:
-    metadata: Json = {}
-    if error.field:
-        metadata["errors"] = [{"field": error.field, "message": error.problem}]
-    elif error.problem:
-        metadata["parseError"] = error.problem
-    details: list[Json] = [
-        {
-            "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-            "reason": error.fault.reason,
-            "domain": "a2a-protocol.org",
-            "metadata": metadata,
-        }
-    ]
-    if error.field:
-        violation = {"field": error.field, "description": error.problem}
-        details.append(
-            {
-                "@type": "type.googleapis.com/google.rpc.BadRequest",
-                "fieldViolations": [violation],
-            }
-        )
-    return details

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
@@ -11,9 +11,17 @@ from a2a_delegate.testing.agent import Agent
 from a2a_delegate.testing.backstage import Backstage
 from a2a_delegate.testing.cards import card, card_path
 from a2a_delegate.testing.clock import PeerClock
-from a2a_delegate.testing.face_v0_2 import FaceV02
-from a2a_delegate.testing.face_v0_3 import FaceV03
-from a2a_delegate.testing.face_v1_0 import FaceV10
+from a2a_delegate.testing.faces import (
+    VERBS,
+    Manners,
+    checked_bindings,
+    checked_mapping,
+    checked_verbs,
+    checked_versions,
+    http_json,
+    json_rpc,
+)
+from a2a_delegate.testing.places import HTTP_JSON, JSONRPC, Places, http_json_url
 from a2a_delegate.testing.port import Port, tls_context
 from a2a_delegate.testing.reception import ContextRules, Reception
 from a2a_delegate.testing.script import Script
@@ -28,12 +36,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from a2a_delegate.testing.behaviours import Behaviour, Operation
-    from a2a_delegate.testing.face import Face, Json
+    from a2a_delegate.testing.face import Json
     from a2a_delegate.testing.happenings import PortObserver
     from a2a_delegate.testing.port import StrPath
-
-VERSIONS: Final = ("1.0", "0.3", "0.2")
-"""The versions that a scripted peer can speak."""
 
 
 class ScriptedPeer:
@@ -56,6 +61,14 @@ class ScriptedPeer:
 
     - `versions`: "1.0", "0.3", "0.2", or 1.0 with one of the others, in the order of the card; two
       share the one URL, as a2a-sdk serves them.
+    - `bindings`: "JSONRPC", "HTTP+JSON" or both, in the order in which the card lists them for each
+      version; 0.2 is spoken over JSON-RPC only. HTTP+JSON stands at `http_json_url`.
+    - `subscribe_verbs`: what a subscription over HTTP+JSON takes: "POST", "GET" or both. A GET that
+      is none finds no task of that id (404), a POST that is none is not allowed (405).
+    - `error_mapping`: the patch of 1.0 whose HTTP statuses the errors over HTTP+JSON have: "1.0.1"
+      or "1.0.0".
+    - `like_js`: whether 0.3 alone over HTTP+JSON is as @a2a-js/sdk serves it, where a send is
+      answered with 201 and an error has its code, and not as a2a-sdk, where it has neither.
     - `recognises_repeats`: the same message id a second time gets the first one's task and runs
       nothing. No server known does; the default runs it twice.
     - `lists`: whether 1.0 lists tasks; when not, it answers -32004.
@@ -75,6 +88,7 @@ class ScriptedPeer:
         self,
         versions: Sequence[str] = ("1.0",),
         *,
+        bindings: Sequence[str] = (JSONRPC,),
         url: str = "https://peer.example/rpc",
         name: str = "Scripted peer",
         recognises_repeats: bool = False,
@@ -84,9 +98,13 @@ class ScriptedPeer:
         streaming: bool = False,
         always_blocks: bool = False,
         tenant: str | None = None,
+        subscribe_verbs: Sequence[str] = VERBS,
+        error_mapping: str = "1.0.1",
+        like_js: bool = False,
         wall_clock: Callable[[], datetime] | None = None,
     ) -> None:
-        self.versions = _checked_versions(versions)
+        self.versions = checked_versions(versions)
+        self.bindings = checked_bindings(bindings, self.versions)
         self.url = url
         self._url = _checked_url(url)
         self.name = name
@@ -94,23 +112,28 @@ class ScriptedPeer:
         self.streaming = streaming
         self._clock = clock = PeerClock(wall_clock)
         self._agent = agent = Agent(name, recognises_repeats=recognises_repeats)
-        faces: dict[str, Face] = {
-            "1.0": FaceV10(clock, tenant=tenant, lists=lists),
-            "0.3": FaceV03(clock, alone=len(self.versions) == 1),
-            "0.2": FaceV02(clock),
-        }
-        # Where two are spoken, the envelope is read by 1.0's, as in a2a-sdk 1.3.
-        spoken = [faces[version] for version in VERSIONS if version in self.versions]
+        manners = Manners(
+            clock=clock,
+            tenant=tenant,
+            lists=lists,
+            subscribe_verbs=checked_verbs(subscribe_verbs),
+            error_mapping=checked_mapping(error_mapping),
+            like_js=like_js,
+        )
         contexts = ContextRules(keeps=keeps_context_ids, refuses=refuses_context_ids)
         self._script = Script()
         self._backstage = Backstage(
-            path=self._url.path,
             target=self._url.raw_path.decode("ascii"),
-            card_path=card_path(self.versions),
+            places=Places(
+                self._url,
+                card_path(self.versions),
+                json_rpc(self.versions, manners) if JSONRPC in self.bindings else None,
+                http_json(self.versions, manners) if HTTP_JSON in self.bindings else None,
+            ),
             card=self._card_at,
             script=self._script,
             reception=Reception(
-                spoken, agent, clock, contexts, always_blocks=always_blocks, streaming=streaming
+                agent, clock, contexts, always_blocks=always_blocks, streaming=streaming
             ),
             agent=agent,
             clock=clock,
@@ -138,6 +161,11 @@ class ScriptedPeer:
         behaviour that means nothing for this operation, and for a prompt of a card or a list.
         """
         self._script.set_always(operation, behaviour, prompt)
+
+    @property
+    def http_json_url(self) -> str:
+        """Where HTTP+JSON stands: beside the endpoint, at `rest`; on a port, at the same path."""
+        return str(http_json_url(self._url))
 
     @property
     def pending(self) -> tuple[tuple[Operation, Behaviour], ...]:
@@ -202,6 +230,7 @@ class ScriptedPeer:
     def _card_at(self, url: str) -> Json:
         return card(
             self.versions,
+            self.bindings,
             url=url,
             name=self.name,
             tenant=self.tenant,
@@ -228,15 +257,6 @@ class ScriptedPeer:
     def release(self) -> None:
         """Let every request that hangs go on: accepted ones are answered, others disconnected."""
         self._backstage.release()
-
-
-def _checked_versions(versions: Sequence[str]) -> tuple[str, ...]:
-    named = tuple(versions)
-    if not named or len(set(named)) != len(named) or not set(named) <= set(VERSIONS):
-        raise UsageError(f"versions are some of {', '.join(VERSIONS)}, not {versions!r}")
-    if {"0.2", "0.3"} <= set(named):
-        raise UsageError("0.2 and 0.3 have the same methods, so no peer can speak both on one URL")
-    return named
 
 
 def _checked_url(url: str) -> httpx.URL:

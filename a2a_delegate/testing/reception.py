@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from a2a_delegate.testing.acts import (
     Finished,
@@ -17,8 +17,8 @@ from a2a_delegate.testing.acts import (
     Unstreamed,
 )
 from a2a_delegate.testing.behaviours import Operation
-from a2a_delegate.testing.envelope import UnreadableError, method_in, parse
-from a2a_delegate.testing.face import Json
+from a2a_delegate.testing.envelope import UnreadableError
+from a2a_delegate.testing.face import Head, Json
 from a2a_delegate.testing.pages import select
 from a2a_delegate.testing.requests import Fault, Objection, RefusedError
 from a2a_delegate.testing.streams import Audience, Streamed, as_event, follow, subscribed
@@ -33,16 +33,17 @@ from a2a_delegate.testing.work import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from a2a_delegate.testing.agent import Agent, Outcome
     from a2a_delegate.testing.behaviours import Behaviour
     from a2a_delegate.testing.clock import PeerClock
+    from a2a_delegate.testing.entrance import Entrance
     from a2a_delegate.testing.envelope import Call
     from a2a_delegate.testing.face import Face, Listing
     from a2a_delegate.testing.streams import Showing
 
 Render: TypeAlias = Callable[[], Json]
+
+_HEAD: Final = Head()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class Answer:
 
     render: Render
     blocks_on: Task | None = None
+    head: Head = _HEAD
 
 
 Begun: TypeAlias = Answer | Streamed
@@ -76,11 +78,10 @@ class ContextRules:
 
 
 class Reception:
-    """Reads requests, in all versions of the peer, and lets the agent act on them."""
+    """Lets the agent act on requests, wherever they came in and in which version."""
 
     def __init__(
         self,
-        faces: Sequence[Face],
         agent: Agent,
         clock: PeerClock,
         contexts: ContextRules,
@@ -88,31 +89,16 @@ class Reception:
         always_blocks: bool,
         streaming: bool,
     ) -> None:
-        self._faces = faces
         self._agent = agent
         self._clock = clock
         self._contexts = contexts
         self._always_blocks = always_blocks
         self._streaming = streaming
 
-    def identify(self, body: bytes) -> tuple[Operation | None, str | None]:
-        """Say which operation a body asks for, and in which version; nothing is done."""
-        try:
-            call = parse(body, self._faces)
-        except UnreadableError:
-            return None, None
-        return call.operation, call.face.words.version
-
-    def foretell(self, beginning: bytes) -> Operation | None:
-        """Say which operation a body asks for whose beginning has come, if that shows it."""
-        method = method_in(beginning) or ""
-        known = (face.words.methods.get(method) for face in self._faces)
-        return next(filter(None, known), None)
-
-    def prompt_of(self, body: bytes) -> str | None:
+    def prompt_of(self, entrance: Entrance, body: bytes) -> str | None:
         """Return the text of the message, or of the first one of the task, that a body is about."""
         try:
-            call = parse(body, self._faces)
+            call = entrance.parse(body)
             params = call.params if isinstance(call.params, dict) else {}
             if call.operation is Operation.SEND:
                 return call.face.read_send(params).message.text
@@ -121,24 +107,29 @@ class Reception:
             return None
         return None if task is None else task.first.text
 
-    def accept(self, body: bytes, version_header: str, manner: Behaviour) -> Begun:
+    def accept(
+        self, entrance: Entrance, body: bytes, version_header: str, manner: Behaviour
+    ) -> Begun:
         """Do what a request asks, in the manner of a behaviour that is about one operation."""
         try:
-            call = parse(body, self._faces)
+            call = entrance.parse(body)
         except UnreadableError as error:
-            return _fixed(self._faces[0].refusal(error.request_id, error.refusal))
+            face, refused = entrance.face, error.refusal
+            return _fixed(face.refusal(error.request_id, refused), face.head(refused))
         try:
-            return self._carry_out(call, version_header, manner)
+            begun = self._carry_out(call, version_header, manner)
+            head = call.face.head(call.operation)
+            return replace(begun, head=head) if isinstance(begun, Answer) else begun
         except RefusedError as error:
             refusal = call.face.refusal(call.request_id, error)
             if isinstance(error, _ObjectionError) and _refuses_in_stream(call, manner):
                 return Streamed(self._audience(call), iter([as_event(refusal)]))
-            return _fixed(refusal)
+            return _fixed(refusal, call.face.head(error))
 
     def _carry_out(self, call: Call, version_header: str, manner: Behaviour) -> Begun:
         face = call.face
         # 0.2 and 0.3 require an id of every method (a2a-sdk); 1.0 carries out a notification too.
-        if face.words.version != "1.0" and call.request_id is None:
+        if face.words.needs_ids and call.request_id is None:
             raise RefusedError(Fault.INVALID_PARAMS, "", field="id", problem="Field required")
         face.check_header(version_header)
         if not isinstance(call.params, dict):
@@ -305,8 +296,8 @@ def _refuses_in_stream(call: Call, manner: Behaviour) -> bool:
     return call.face.words.refuses_in_stream
 
 
-def _fixed(reply: Json) -> Answer:
-    return Answer(lambda: reply)
+def _fixed(reply: Json, head: Head = _HEAD) -> Answer:
+    return Answer(lambda: reply, head=head)
 
 
 def _objection(

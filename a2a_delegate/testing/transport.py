@@ -89,7 +89,7 @@ class _HttpxArrival:
     def __init__(self, request: httpx.Request, endpoint: str) -> None:
         self._request = request
         self.method = request.method
-        self.path = request.url.path
+        self.target = request.url.raw_path.decode("ascii")
         self.endpoint = endpoint
 
     @property

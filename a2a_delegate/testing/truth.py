@@ -219,7 +219,10 @@ class GroundTruth:
         return self._arrived(Operation.CANCEL)
 
     def _arrived(self, operation: Operation) -> int:
-        return sum(entry.operation is operation and bool(entry.content) for entry in self._ledger)
+        return sum(
+            entry.operation is operation and (entry.complete or bool(entry.content))
+            for entry in self._ledger
+        )
 
 
 def headers_of(pairs: Mapping[str, str]) -> Mapping[str, str]:
