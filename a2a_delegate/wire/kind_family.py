@@ -20,9 +20,14 @@ from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.model.part import DataPart, FilePart, TextPart, UnknownPart
 from a2a_delegate.wire import replies
 from a2a_delegate.wire.events import read_event
-from a2a_delegate.wire.reading_parts import WRAPPED_DATA
 from a2a_delegate.wire.words import Words
-from a2a_delegate.wire.writing import cannot_send, message_members, packed, send_params
+from a2a_delegate.wire.writing import (
+    cannot_send,
+    message_members,
+    packed,
+    send_params,
+    wrapped_data,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -108,33 +113,22 @@ def _message(message: Message) -> dict[str, JSON]:
 
 
 def _part(part: Part) -> dict[str, JSON]:
+    if isinstance(part, UnknownPart):
+        raise cannot_send(part)
+    metadata = part.metadata
     written: dict[str, JSON]
     match part:
         case TextPart(text=text):
             written = {"kind": "text", "text": text}
-        case DataPart():
-            return _data(part)
+        case DataPart(data=data):
+            data, metadata = wrapped_data(data, metadata)
+            written = {"kind": "data", "data": data}
         case FilePart():
             written = {"kind": "file", "file": _file(part)}
-        case UnknownPart():
-            raise cannot_send(part)
         case _:
             assert_never(part)
-    if part.metadata:
-        written["metadata"] = dict(part.metadata)
-    return written
-
-
-def _data(part: DataPart) -> dict[str, JSON]:
-    """Write an object as it is, and any other value as the SDKs do: in `value`, and marked."""
-    metadata = dict(part.metadata or {})
-    data = part.data
-    if not isinstance(data, dict):
-        data = {"value": data}
-        metadata[WRAPPED_DATA] = True
-    written: dict[str, JSON] = {"kind": "data", "data": data}
     if metadata:
-        written["metadata"] = metadata
+        written["metadata"] = dict(metadata)
     return written
 
 

@@ -15,12 +15,17 @@ from a2a_delegate.lifecycle.operations import (
     SubscribeToTask,
 )
 from a2a_delegate.model.card import ProtocolVersion
-from a2a_delegate.model.message import Role
 from a2a_delegate.model.part import DataPart, FilePart, TextPart, UnknownPart
 from a2a_delegate.wire import replies
 from a2a_delegate.wire.events import read_event
 from a2a_delegate.wire.words import Words
-from a2a_delegate.wire.writing import cannot_send, message_members, packed, send_params
+from a2a_delegate.wire.writing import (
+    PROTO_ROLES,
+    cannot_send,
+    message_members,
+    packed,
+    send_params,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,7 +46,6 @@ if TYPE_CHECKING:
 PAGE_SIZE = 100
 """The largest page that a server must give (1.0 section 3.1.4)."""
 
-_ROLES = {Role.USER: "ROLE_USER", Role.AGENT: "ROLE_AGENT"}
 _HEADERS = MappingProxyType({"A2A-Version": "1.0"})
 
 
@@ -120,7 +124,7 @@ def _list(operation: ListTasks) -> dict[str, JSON]:
 def _message(message: Message) -> dict[str, JSON]:
     written: dict[str, JSON] = {
         "messageId": message.message_id,
-        "role": _ROLES[message.role],
+        "role": PROTO_ROLES[message.role],
         "parts": [_part(part) for part in message.parts],
     }
     return written | message_members(message)
