@@ -10,18 +10,15 @@ from a2a_delegate.errors import (
     InvalidAgentCardError,
     UnsafeEndpointError,
 )
-from a2a_delegate.model.card import Binding
 from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.wire.card_reader import SPOKEN_VERSIONS
-from a2a_delegate.wire.dialect import DIALECTS
+from a2a_delegate.wire.spoken import dialect_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from a2a_delegate.model.card import AgentCard, AgentInterface
-
-SPOKEN_BINDINGS = (Binding.JSONRPC,)
-"""The bindings that have landed."""
+    from a2a_delegate.wire.dialect import Dialect
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,31 +36,37 @@ class Agreement:
 
 
 def agree(card: AgentCard, *, is_bound: Callable[[str], None]) -> Agreement:
-    """Pick the first interface, in the card's order, whose binding is spoken.
+    """Pick the first interface, in the card's order, whose version is spoken over its binding.
 
-    Of a version that is not spoken a card has none: `card_reader` leaves it out.
+    Of a version that is not spoken at all a card has none: `card_reader` leaves it out.
 
     `is_bound` takes an interface's URL and raises UnsafeEndpointError where the caller did not
     bind its origin.
 
-    Raises A2AProtocolMismatchError (no interface at all), InvalidAgentCardError (no binding in
-    common, or a required extension: none is spoken, BIND-4), UnsafeEndpointError.
+    Raises A2AProtocolMismatchError (no interface at all), InvalidAgentCardError (none that is
+    spoken, or a required extension: none is spoken, BIND-4), UnsafeEndpointError.
     """
-    spoken = [one for one in card.interfaces if one.binding in SPOKEN_BINDINGS]
+    spoken = [one for one in card.interfaces if _dialect(one) is not None]
     if not spoken:
         _refuse_interfaces(card)
     _refuse_extensions(card)
     chosen = spoken[0]
     is_bound(chosen.url)
     others = list(_bound(spoken[1:], is_bound))
-    lists = DIALECTS[chosen.version].lists_tasks
     return Agreement(
         interface=chosen,
-        lookup=None
-        if lists
-        else next((one for one in others if DIALECTS[one.version].lists_tasks), None),
+        lookup=None if _lists(chosen) else next((one for one in others if _lists(one)), None),
         downgrade=next((one for one in others if one.version is not chosen.version), None),
     )
+
+
+def _dialect(interface: AgentInterface) -> Dialect | None:
+    return dialect_for(interface.version, interface.binding)
+
+
+def _lists(interface: AgentInterface) -> bool:
+    dialect = _dialect(interface)
+    return dialect is not None and dialect.lists_tasks
 
 
 def _bound(
@@ -79,14 +82,13 @@ def _bound(
 
 
 def _refuse_interfaces(card: AgentCard) -> None:
-    """Name what is missing: any version, in a card made by hand, else the binding."""
+    """Name what is missing: any version, in a card made by hand, else how they are carried."""
     url = _url(card)
     if not card.interfaces:
         raise A2AProtocolMismatchError(url=url, theirs=(), ours=SPOKEN_VERSIONS)
     offered = dict.fromkeys(f"{one.binding} {one.version}" for one in card.interfaces)
-    silent = dict.fromkeys(one.binding for one in card.interfaces)
-    verb = "is" if len(silent) == 1 else "are"
-    reason = f"{' and '.join(silent)} {verb} not spoken yet; the card offers {', '.join(offered)}"
+    verb = "is" if len(offered) == 1 else "are"
+    reason = f"{' and '.join(offered)} {verb} not spoken"
     raise InvalidAgentCardError(url=url, reason=reason, problem=CardProblem.NO_USABLE_INTERFACE)
 
 

@@ -1,0 +1,37 @@
+"""Which version is spoken over which binding: the one place where the two meet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from a2a_delegate.model.card import Binding, ProtocolVersion
+from a2a_delegate.wire import v0_3_proto, v1_0
+from a2a_delegate.wire.dialect import DIALECTS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from a2a_delegate.wire.dialect import Dialect
+
+SPOKEN_BINDINGS = (Binding.JSONRPC, Binding.HTTP_JSON)
+"""The bindings that have landed."""
+
+_PROTO_JSON: Mapping[ProtocolVersion, Dialect] = {
+    ProtocolVersion.V0_3: v0_3_proto.DIALECT,
+    ProtocolVersion.V1_0: v1_0.DIALECT,
+}
+"""The dialects whose words are those of the protocol's proto, from where HTTP+JSON takes them."""
+
+
+def dialect_for(version: ProtocolVersion, binding: Binding) -> Dialect | None:
+    """Return the dialect that a version has over a binding; None where that is not spoken.
+
+    0.2 has none over HTTP+JSON: its documents do not say what a body holds there.
+    """
+    match binding:
+        case Binding.JSONRPC:
+            return DIALECTS.get(version)
+        case Binding.HTTP_JSON:
+            return _PROTO_JSON.get(version)
+        case Binding.GRPC:
+            return None
