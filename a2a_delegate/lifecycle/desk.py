@@ -64,6 +64,8 @@ class Desk:
     polls: int = 0
     barren: int = 0
     """Subscriptions running that have shown nothing new."""
+    subscribed_at: float | None = None
+    """When the last of them was made."""
     owes_get: bool = False
     """A stream is over, and the task has not been asked for since."""
     stopping_polls: int = 0
@@ -84,6 +86,8 @@ class Desk:
         self.flight[operation.name] = self.numbers
         if operation.name is OperationName.GET:
             self.last_get, self.owes_get = self.now, False
+        elif operation.name is OperationName.SUBSCRIBE:
+            self.subscribed_at = self.now
         self.outbox.append(Perform(self.numbers, operation))
 
     def let_go(self, name: OperationName) -> None:
@@ -105,13 +109,12 @@ class Desk:
         self.outbox.append(Settle(result))
 
     @property
-    def stream(self) -> OperationName | None:
+    def stream(self) -> int | None:
         """The request that shows the task as a stream now; None where there is none."""
-        if OperationName.SUBSCRIBE in self.flight:
-            return OperationName.SUBSCRIBE
         send = self.flight.get(OperationName.SEND)
-        streams = send is not None and self.seen.route.send.streamed
-        return OperationName.SEND if streams and send != self.stopped_send else None
+        if send is not None and send != self.stopped_send and self.seen.route.send.streamed:
+            return send
+        return self.flight.get(OperationName.SUBSCRIBE)
 
     def let_streams_go(self) -> None:
         """Stop watching."""
@@ -127,12 +130,19 @@ class Desk:
     def stopping_ends(self) -> float:
         """When stopping a task ends, whatever it has brought.
 
-        `cancel_grace` from now; where a cause has latched, early enough that the last transport
-        still has the time to stop within the bound of cleaning up. A loop that was held up gets
-        `release` seconds all the same: a cancel that has no time is no cancel.
+        As cleaning up does. A loop that was held up gets `release` seconds all the same: a cancel
+        that has no time is no cancel.
         """
-        ends = self.now + self.timing.cancel_grace
-        cause = self.seen.cause
-        if cause is not None:
-            ends = min(ends, cause.at + self.timing.cleanup - self.timing.release)
-        return max(ends, self.now + self.timing.release)
+        return max(self.cleaning_ends, self.now + self.timing.release)
+
+    @property
+    def cleaning_ends(self) -> float:
+        """When cleaning up ends: `cancel_grace` from now.
+
+        Where a cause has latched, early enough that the last transport still has the time to stop
+        within the bound.
+        """
+        ends, cause = self.now + self.timing.cancel_grace, self.seen.cause
+        if cause is None:
+            return ends
+        return min(ends, cause.at + self.timing.cleanup - self.timing.release)

@@ -40,25 +40,39 @@ def watch(desk: Desk) -> None:
         # A get that was let go brought this, or a stream; the next get knows better.
         return
     desk.bound_at = None
-    asked = asked_pause(desk.seen.get_error)
-    if subscribes_next(desk) and not (asked or desk.barren):
+    subscribes = subscribes_next(desk)
+    pause = _before_subscribing(desk) if subscribes else _before_asking(desk)
+    if subscribes and pause <= 0.0:
         subscribe(desk)
     else:
-        desk.wake_at = desk.now + max(asked, _pause(desk), GET_FLOOR)
+        desk.wake_at = desk.now + max(asked_pause(desk.seen.get_error), pause, GET_FLOOR)
 
 
-def _pause(desk: Desk) -> float:
-    timing = desk.timing
-    longest = timing.poll_interval_max
-    if subscribes_next(desk):
-        return min(timing.poll_interval * 2.0**desk.barren, longest) * desk.chance()
-    first, growth = timing.poll_interval, _GROWTH
+def _before_subscribing(desk: Desk) -> float:
+    """Return how long to wait yet: not at all after a stream that was open long enough.
+
+    A task that could not be asked for is not subscribed to at once either.
+    """
+    failed, last = desk.seen.get_error is not None, desk.subscribed_at
+    if last is None and not failed:
+        return 0.0
+    steady = min(desk.timing.poll_interval * 2.0**desk.barren, desk.timing.poll_interval_max)
+    begun = desk.now if failed or last is None else last
+    return begun + _jittered(desk, steady) - desk.now
+
+
+def _before_asking(desk: Desk) -> float:
+    first, growth = desk.timing.poll_interval, _GROWTH
     if desk.stream is not None:
         first, growth = first * _SLOW_POLL, 2.0
-    steady: float = min(first * growth**desk.polls, longest)
-    pause = steady * (0.5 + desk.chance() / 2) if desk.polls else steady
+    steady: float = min(first * growth**desk.polls, desk.timing.poll_interval_max)
+    pause = _jittered(desk, steady) if desk.polls else steady
     desk.polls = min(desk.polls + 1, _MOST_GROWTH)
     return pause
+
+
+def _jittered(desk: Desk, steady: float) -> float:
+    return steady * (0.5 + desk.chance() / 2)
 
 
 def subscribe(desk: Desk) -> None:
@@ -110,7 +124,7 @@ def confirm(desk: Desk) -> None:
     desk.let_go(OperationName.LIST)
     timing = desk.timing
     unhurried = desk.now + max(timing.recovery_timeout, timing.cancel_grace)
-    desk.bound_at = unhurried if desk.seen.cause is None else desk.stopping_ends
+    desk.bound_at = unhurried if desk.seen.cause is None else desk.cleaning_ends
     desk.stopping_polls = 0
     look_once_more(desk)
 
@@ -123,7 +137,7 @@ def confirm_again(desk: Desk) -> None:
 
 def hurry_confirming(desk: Desk) -> None:
     """Go on within the bound of cleaning up: the answer is known already."""
-    ends = desk.stopping_ends
+    ends = desk.cleaning_ends
     desk.bound_at = ends if desk.bound_at is None else min(desk.bound_at, ends)
 
 
