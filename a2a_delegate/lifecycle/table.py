@@ -196,24 +196,17 @@ _HELD: Cells = {
 }
 """We want to stop and the send is still in flight: how it ends decides."""
 
-_ASKS: tuple[Rule, ...] = (
-    Rule(_P.STOPPING, steps.cancel_peer, guards.wants_to_stop),
-    Rule(_P.SETTLED, steps.settle_paused),
-)
+_STOPS: tuple[Rule, ...] = (Rule(_P.STOPPING, steps.cancel_peer, guards.wants_to_stop),)
 
-_GOES_ON: tuple[Rule, ...] = (
-    Rule(_P.STOPPING, steps.cancel_peer, guards.wants_to_stop),
-    Rule(_P.FOLLOWING, watching.watch),
-)
+_ASKS: tuple[Rule, ...] = (*_STOPS, Rule(_P.SETTLED, steps.settle_paused))
 
-_QUESTION: tuple[Rule, ...] = (
-    Rule(_P.STOPPING, steps.cancel_peer, guards.wants_to_stop),
-    Rule(_P.FOLLOWING, watching.ask_for_question),
-)
+_GOES_ON: tuple[Rule, ...] = (*_STOPS, Rule(_P.FOLLOWING, watching.watch))
+
+_QUESTION: tuple[Rule, ...] = (*_STOPS, Rule(_P.FOLLOWING, watching.ask_for_question))
 
 _UNSEEN: tuple[Rule, ...] = (
     Rule(_P.SETTLED, steps.settle_unseen, guards.looks_once),
-    Rule(_P.STOPPING, steps.cancel_peer, guards.wants_to_stop),
+    *_STOPS,
 )
 """A get showed nothing. Where it was the look before a stop, the task is stopped unseen."""
 
@@ -331,8 +324,8 @@ TABLE: Mapping[Phase, Cells] = {
             Rule(_P.STOPPING, steps.give_up_task, guards.refused_thrice),
             Rule(_P.FOLLOWING, watching.watch),
         ),
-        _E.STREAM_OVER: (Rule(_P.FOLLOWING, watching.ask_after_stream),),
-        _E.NO_STREAM: (Rule(_P.FOLLOWING, watching.give_up_streams),),
+        _E.STREAM_OVER: (*_STOPS, Rule(_P.FOLLOWING, watching.ask_after_stream)),
+        _E.NO_STREAM: (*_STOPS, Rule(_P.FOLLOWING, watching.give_up_streams)),
         _E.CANCEL: _NOBODY_WAITS,
         _E.DEADLINE: _NOBODY_WAITS,
     },
