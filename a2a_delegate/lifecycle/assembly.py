@@ -25,11 +25,18 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(slots=True, eq=False)
 class _Growing:
-    """One artifact: what was said of it last, and its parts so far."""
+    """One artifact: all that was said of it but its parts, and those so far."""
 
     said: Artifact
     parts: list[Part]
     size: int = 0
+    """How many bytes the pieces had; a snapshot is bounded by itself."""
+    streamed: bool = False
+    """A piece began it, and a snapshot that lacks it may be older than that."""
+    cut: bool = False
+    """Some of its pieces were not kept."""
+    ahead: tuple[Part, ...] = ()
+    """What a snapshot showed first; the stream may show it yet."""
 
 
 class Assembly:
@@ -38,10 +45,11 @@ class Assembly:
     What comes beyond it is told and not kept: then only the task itself can show it.
     """
 
-    __slots__ = ("_by_name", "_limit", "_whole")
+    __slots__ = ("_by_name", "_kept", "_limit", "_whole")
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
+        self._kept = 0
         self._by_name: dict[str, _Growing] = {}
         self._whole: tuple[Artifact, ...] | None = ()
 
@@ -54,54 +62,90 @@ class Assembly:
             )
         return self._whole
 
-    def add(self, update: ArtifactUpdate) -> ArtifactChunk:
-        """Take one piece from a stream; more of an artifact that is not known begins it."""
+    def add(self, update: ArtifactUpdate) -> ArtifactChunk | None:
+        """Take one piece from a stream, and say what is new in it.
+
+        More of an artifact that is not known begins it.
+        """
         said = update.artifact
         name = said.artifact_id or _named_by(0)
         known = self._by_name.get(name)
-        append = update.append and known is not None
-        if known is None or not append:
-            known = self._by_name[name] = _Growing(said, [])
-        if update.size <= self._room():
+        if known is None or not update.append:
+            return self._begin(name, known, update)
+        if known.ahead and (ahead := _rest(known.ahead, said.parts)) is not None:
+            known.ahead = ahead
+            return None
+        known.ahead = ()
+        if self._kept + update.size <= self._limit:
             known.parts.extend(said.parts)
             known.size += update.size
+            self._kept += update.size
+            self._whole = None
+        else:
+            known.cut = True
+        return ArtifactChunk(update.task_id, said, append=True)
+
+    def _begin(
+        self, name: str, known: _Growing | None, update: ArtifactUpdate
+    ) -> ArtifactChunk | None:
+        """Take a piece that begins an artifact, or begins it anew."""
+        said = update.artifact
         self._whole = None
-        return ArtifactChunk(update.task_id, said, append=append)
+        if known is not None:
+            self._kept -= known.size
+        if self._kept + update.size > self._limit:
+            self._by_name.pop(name, None)
+            return ArtifactChunk(update.task_id, said, append=update.append)
+        self._kept += update.size
+        self._by_name[name] = _growing(said, size=update.size, streamed=True)
+        return _news(update.task_id, said, known)
 
-    def _room(self) -> int:
-        return self._limit - sum(one.size for one in self._by_name.values())
-
-    def show(self, task: Task, *, streaming: bool) -> Iterator[ArtifactChunk]:
+    def show(self, task: Task, *, final: bool) -> Iterator[ArtifactChunk]:
         """Take a snapshot, and say what is new in it.
 
-        One without artifacts takes nothing back: they may have been purged. `streaming`: pieces may
-        have come meanwhile that it does not hold yet, so what goes on from it stays.
+        One without artifacts takes nothing back: they may have been purged. Nor does one that is
+        not `final`: it may be older than the pieces that a stream has shown.
         """
         if not task.artifacts or task.artifacts == self.artifacts:
             return
-        before, self._by_name = self._by_name, dict(self._by_name) if streaming else {}
-        whole: tuple[Artifact, ...] | None = None if streaming else task.artifacts
-        for name, shown in _named(task.artifacts):
-            known = before.get(name)
-            if known is not None and streaming and _rest(known.parts, shown.parts) is not None:
+        before, shows = self._by_name, dict(_named(task.artifacts))
+        stays = {} if final else before
+        self._by_name = {name: one for name, one in stays.items() if one.streamed or name in shows}
+        for name, shown in shows.items():
+            known = stays.get(name)
+            if known is not None and _rest(known.parts, shown.parts) is not None:
                 continue
-            self._by_name[name] = _Growing(shown, list(shown.parts))
-            rest = None if known is None else _rest(shown.parts, known.parts)
-            if known is None or rest is None:
-                yield ArtifactChunk(task.id, shown)
-            elif rest or shown != replace(known.said, parts=shown.parts):
-                yield ArtifactChunk(task.id, replace(shown, parts=rest), append=True)
-        self._whole = whole
+            chunk = _news(task.id, shown, before.get(name))
+            self._by_name[name] = now = _growing(shown)
+            if known is not None and chunk is not None and chunk.append:
+                now.ahead = (*known.ahead, *chunk.artifact.parts)
+            if chunk is not None:
+                yield chunk
+        self._kept = sum([one.size for one in self._by_name.values()])
+        self._whole = task.artifacts if final else None
 
     def copy(self) -> Assembly:
         """Return one that goes on alone."""
         twin = Assembly(self._limit)
-        twin._whole = self._whole
+        twin._kept, twin._whole = self._kept, self._whole
         twin._by_name = {
-            name: _Growing(one.said, one.parts.copy(), one.size)
-            for name, one in self._by_name.items()
+            name: replace(one, parts=one.parts.copy()) for name, one in self._by_name.items()
         }
         return twin
+
+
+def _growing(shown: Artifact, *, size: int = 0, streamed: bool = False) -> _Growing:
+    return _Growing(replace(shown, parts=()), list(shown.parts), size, streamed)
+
+
+def _news(task_id: str, shown: Artifact, known: _Growing | None) -> ArtifactChunk | None:
+    """Say what an artifact shows beyond what is known of it; None where that is nothing."""
+    rest = None if known is None or known.cut else _rest(shown.parts, known.parts)
+    if known is None or rest is None:
+        return ArtifactChunk(task_id, shown)
+    if rest or replace(shown, parts=()) != known.said:
+        return ArtifactChunk(task_id, replace(shown, parts=rest), append=True)
+    return None
 
 
 def _named(artifacts: tuple[Artifact, ...]) -> Iterator[tuple[str, Artifact]]:

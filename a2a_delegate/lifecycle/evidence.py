@@ -203,22 +203,25 @@ class Evidence:
 
     def learn_event(self, streamed: Streamed) -> Iterator[Signal]:
         """Take what a stream shows; what is of another task counts for nothing (STATE-12)."""
-        event = streamed.event
+        event, name = streamed.event, streamed.name
         match event:
             case MessageReply(message):
                 yield from self._learn_message(message)
-            case TaskReply(task) if self._is_followed(task.id, task.context_id):
-                yield from self._learn_snapshot(streamed.name, task, streaming=True)
-            case StatusUpdate() if self._is_followed(event.task_id, event.context_id):
-                yield from self._learn_task(self._updated(event), streaming=True)
+            case TaskReply(task) if self._is_followed(name, task.id, task.context_id):
+                yield from self._learn_snapshot(name, task)
+            case StatusUpdate() if self._is_followed(name, event.task_id, event.context_id):
+                yield from self._learn_task(self._updated(event))
                 if event.status.state.is_terminal and self.end_seen is None:
                     self.end_seen, self.end_is_late = event.status, self.cause is not None
-            case ArtifactUpdate() if self._is_followed(event.task_id, event.context_id):
+            case ArtifactUpdate() if self._is_followed(name, event.task_id, event.context_id):
                 yield from self.learn_id(event.task_id)
                 self.began = True
-                yield self.made.add(event)
+                if (chunk := self.made.add(event)) is not None:
+                    yield chunk
             case _:
-                pass
+                return
+        # What is shown is not gone, whatever a get says.
+        self.refused_gets = 0
 
     def _learn_message(self, message: Message) -> Iterator[Signal]:
         """Take a message: alone it is the whole answer, beside a task it says how that goes."""
@@ -229,10 +232,14 @@ class Evidence:
         else:
             yield Progress(self.task_id, message)
 
-    def _is_followed(self, task_id: str, context_id: str | None) -> bool:
+    def _is_followed(self, name: OperationName, task_id: str, context_id: str | None) -> bool:
         """Whether an event is one of the task that is followed, or makes a task known."""
         known = None if self.task is None else self.task.context_id
-        return (self.target or task_id) == task_id and known in {None, context_id or known}
+        return self._asked_for(name) in {None, task_id} and known in {None, context_id or known}
+
+    def _asked_for(self, name: OperationName) -> str | None:
+        """Return the only task that a request can show; a send may show one that is new."""
+        return self.task_id if name is OperationName.SEND else self.target
 
     def _updated(self, event: StatusUpdate) -> Task:
         """Return the task as an event shows it: all but its status is as it was."""
@@ -240,11 +247,8 @@ class Evidence:
             return Task(event.task_id, event.status, event.context_id)
         return replace(self.task, status=event.status, artifacts=())
 
-    def learn_end(self, ended: Ended, *, current: bool, streaming: bool) -> Iterator[Signal]:
-        """Take what an ended request shows; `current`: it had not been let go.
-
-        `streaming`: a stream shows the task beside it, and may be ahead of a snapshot.
-        """
+    def learn_end(self, ended: Ended, *, current: bool) -> Iterator[Signal]:
+        """Take what an ended request shows; `current`: it had not been let go."""
         self.keep(ended.attempt)
         failure = self.failure_of(ended)
         if ended.name is OperationName.SEND and ended.attempt.body_left:
@@ -257,7 +261,7 @@ class Evidence:
         elif isinstance(ended.reply, TaskReply):
             if ended.name is OperationName.GET:
                 self.refused_gets, self.get_error = 0, None
-            yield from self._learn_snapshot(ended.name, ended.reply.task, streaming=streaming)
+            yield from self._learn_snapshot(ended.name, ended.reply.task)
         elif isinstance(ended.reply, MessageReply):
             self.answer = ended.reply.message
         else:
@@ -278,8 +282,7 @@ class Evidence:
         reply, name = ended.reply, ended.name
         match reply:
             case TaskReply(task) if name is not OperationName.LIST:
-                asked = self.task_id if name is OperationName.SEND else self.target
-                known = asked in {None, task.id}
+                known = self._asked_for(name) in {None, task.id}
                 reason = "" if known else "it shows another task"
             case TaskReply():
                 reason = "a task came where tasks were asked for"
@@ -316,9 +319,7 @@ class Evidence:
             if reply.task_id is not None:
                 yield from self.learn_id(reply.task_id)
 
-    def _learn_snapshot(
-        self, name: OperationName, task: Task, *, streaming: bool
-    ) -> Iterator[Signal]:
+    def _learn_snapshot(self, name: OperationName, task: Task) -> Iterator[Signal]:
         """Take a snapshot; that of the task that we answered only where it shows our answer."""
         if self.task_id is None and name is not OperationName.SEND:
             if not is_ours(task, self.ours):
@@ -329,12 +330,12 @@ class Evidence:
                     self.unproven = self.unproven and not ended
                 return
             yield Recovered(task.id)
-        yield from self._learn_task(task, streaming=streaming)
+        yield from self._learn_task(task)
 
-    def _learn_task(self, task: Task, *, streaming: bool) -> Iterator[Signal]:
+    def _learn_task(self, task: Task) -> Iterator[Signal]:
         """Take a snapshot: its id, its context, its state and what is new in it."""
         yield from self.learn_id(task.id)
-        before, self.task = self.task, task
+        before, self.task = self.task, self._as_ended(task)
         ours = self.ours.context_id
         if ours is not None and task.context_id not in {None, ours} and not self.context_lost:
             self.context_lost = True
@@ -342,14 +343,23 @@ class Evidence:
         state = task.status.state
         self.began = self.began or bool(task.artifacts) or state not in _NOT_BEGUN
         self.moved_on = self.moved_on or not state.is_interrupted
-        if before is None or before.status.name != task.status.name:
-            yield StateSeen(task.id, task.status.name)
-        message = task.status.message
-        if message is not None and not state.is_terminal and message != self.progress_seen:
+        if before is None or before.status.name != self.task.status.name:
+            yield StateSeen(task.id, self.task.status.name)
+        message, over = self.task.status.message, self.task.status.state.is_terminal
+        if message is not None and not over and message != self.progress_seen:
             self.progress_seen = message
             yield Progress(task.id, message)
-        moves = not (state.is_terminal or state.is_interrupted)
-        yield from self.made.show(task, streaming=streaming and moves)
+        yield from self.made.show(task, final=state.is_terminal or state.is_interrupted)
+
+    def _as_ended(self, task: Task) -> Task:
+        """Return a snapshot with the end that a stream has shown: the first one stays (law 3).
+
+        Its words stay too where the task has none: servers may lose them (A2A 1.0 section 3.7).
+        """
+        end = self.end_seen
+        if end is None or (end.name == task.status.name and task.status.message is not None):
+            return task
+        return replace(task, status=end)
 
     def keep(self, attempt: Attempt) -> None:
         """Keep an attempt, in bounded memory: a task may be polled for days."""

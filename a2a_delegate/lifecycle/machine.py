@@ -225,7 +225,9 @@ class Lifecycle:
         if isinstance(streamed.event, TaskReply):
             desk.shown = seen.task
             return self._state_event(seen.task)
-        return Event.QUESTION_SEEN if seen.awaits_caller(seen.task) else Event.WORKING
+        # A stream that was let go for a question may show it again; it is being asked for.
+        watched = streamed.number == desk.stream
+        return Event.QUESTION_SEEN if watched and seen.awaits_caller(seen.task) else Event.WORKING
 
     def _note_end(self, ended: Ended) -> Event | None:
         desk, seen, reply = self._desk, self._desk.seen, ended.reply
@@ -234,13 +236,12 @@ class Lifecycle:
         if current:
             del desk.flight[ended.name]
         failed = seen.failure_of(ended) is not None
-        streaming = desk.stream is not None
-        for signal in seen.learn_end(ended, current=current, streaming=streaming):
+        for signal in seen.learn_end(ended, current=current):
             desk.tell(signal)
         if failed:
-            # What we let go of ourselves says nothing when it ends.
-            stopped = isinstance(reply, StreamEnd) and ended.number == desk.stopped_send
-            return self._failure(ended.name, reply) if current and not stopped else None
+            # While a task is followed, a stream that we let go says nothing when it ends.
+            over = self.follows and ended.number == desk.stopped_send
+            return self._failure(ended.name, reply) if current and not over else None
         if isinstance(reply, TaskReply):
             desk.shown = reply.task
             if desk.ended is OperationName.CANCEL:
@@ -253,7 +254,7 @@ class Lifecycle:
 
     def _failure(self, name: OperationName, reply: Reply) -> Event:
         """Say what an end without an answer means."""
-        if isinstance(reply, StreamEnd) and self._phase is Phase.FOLLOWING:
+        if isinstance(reply, StreamEnd) and self.follows:
             return self._stream_over(reply)
         kind = reply.kind if isinstance(reply, Fault) else None
         match name:
@@ -283,8 +284,7 @@ class Lifecycle:
         return Event.GET_REFUSED if gone else Event.GET_FAILED
 
     def _stream_over(self, end: StreamEnd) -> Event:
-        if self._desk.seen.task_id is not None:
-            self._desk.tell(StreamCut(self._desk.seen.task_id, end.error))
+        self._desk.tell(StreamCut(self._desk.seen.target, end.error))
         return Event.STREAM_OVER
 
     def _send_event(self, reply: Reply) -> Event:

@@ -223,17 +223,20 @@ def settle_ended(desk: Desk) -> None:
 
 def settle_confirmed(desk: Desk) -> None:
     """Settle with the end that was seen first, and with what the task itself shows."""
-    end, task = desk.seen.end_seen, desk.shown
-    if end is not None and end.name != task.status.name:
-        desk.tell(TerminalChanged(task.id, end.name, task.status.name))
-        task = replace(task, status=end)
-    _settle_end(desk, task)
+    ended, later = _as_ended(desk), desk.shown.status.name
+    if later != ended.status.name:
+        desk.tell(TerminalChanged(ended.id, ended.status.name, later))
+    _settle_end(desk, ended)
 
 
 def settle_end_seen(desk: Desk) -> None:
     """Settle with what a stream has shown: the task itself cannot be had any more."""
-    if desk.seen.task is not None and desk.seen.end_seen is not None:
-        _settle_end(desk, replace(desk.seen.task, status=desk.seen.end_seen))
+    _settle_end(desk, _as_ended(desk))
+
+
+def _as_ended(desk: Desk) -> Task:
+    """Return the task as it was seen to end; every snapshot since has kept that end."""
+    return desk.seen.task or desk.shown
 
 
 def _settle_end(desk: Desk, task: Task) -> None:
