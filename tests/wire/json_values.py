@@ -38,6 +38,9 @@ NAMES = [
     "nextPageToken",
     "statusUpdate",
     "artifactUpdate",
+    "artifact",
+    "append",
+    "content",
     "jsonrpc",
     "result",
     "error",
@@ -66,6 +69,8 @@ NAMES = [
 WORDS = [
     "task",
     "message",
+    "status-update",
+    "artifact-update",
     "text",
     "file",
     "data",

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 import time
 import tracemalloc
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from a2a_delegate.wire.event_stream import EventStream, EventTooLargeError, ServerSentEvent
+from tests.wire.by_the_book import events_by_the_book
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,24 +31,6 @@ def events_of(*chunks: bytes, limit: int = LIMIT) -> list[ServerSentEvent]:
 
 def pieces(content: bytes, size: int) -> Iterator[bytes]:
     return (content[start : start + size] for start in range(0, len(content), size))
-
-
-def by_the_book(content: bytes) -> list[ServerSentEvent]:
-    """Read a whole stream as the standard says it, step by step and without a bound."""
-    made, name, data = [], b"", b""
-    for line in re.split(rb"\r\n|\r|\n", content.removeprefix(b"\xef\xbb\xbf"))[:-1]:
-        if not line:
-            if data:
-                made.append(event(data[:-1], name.decode(errors="replace") or "message"))
-            name, data = b"", b""
-            continue
-        match = re.fullmatch(rb"([^:]*)(?:: ?(.*))?", line, re.DOTALL)
-        assert match is not None
-        if match[1] == b"data":
-            data += (match[2] or b"") + b"\n"
-        elif match[1] == b"event":
-            name = match[2] or b""
-    return made
 
 
 # What the standard itself shows, and what real servers send.
@@ -80,7 +62,7 @@ def test_a_stream_is_read_by_the_rules_of_the_standard(
     content: bytes, made: list[ServerSentEvent]
 ) -> None:
     assert events_of(content) == made
-    assert by_the_book(content) == made
+    assert events_by_the_book(content) == made
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r", b"\r\n"])
@@ -162,7 +144,7 @@ streams = st.lists(st.sampled_from(FRAGMENTS) | st.binary(max_size=8), max_size=
 @example(content=b"\xef\xbb\xbfdata: 1\r\n\r\n", cuts=[1, 2, 10, 12])
 @pytest.mark.spec("SSE-1", "SSE-2", "SSE-3", "SSE-4")
 def test_however_a_stream_is_cut_its_events_are_the_same(content: bytes, cuts: list[int]) -> None:
-    made = by_the_book(content)
+    made = events_by_the_book(content)
     bounds = [0, *sorted(min(cut, len(content)) for cut in cuts), len(content)]
     assert events_of(content) == made
     assert events_of(*(content[start:end] for start, end in itertools.pairwise(bounds))) == made
@@ -188,7 +170,7 @@ def test_however_a_stream_is_cut_the_same_event_is_too_large(
     whole = first_too_large(content, limit=limit)
     assert first_too_large(*pieces(content, size), limit=limit) == whole
     made, _ = whole
-    assert made == by_the_book(content)[: len(made)]
+    assert made == events_by_the_book(content)[: len(made)]
     assert all(len(one.data) <= limit for one in made)
 
 

@@ -30,6 +30,26 @@ def cards() -> tuple[bytes, ...]:
     return tuple(path.read_bytes() for path in sorted((DATA / "cards" / "cards").glob("*.json")))
 
 
+@functools.cache
+def streams() -> tuple[bytes, ...]:
+    """Return every recorded stream once."""
+    found = set()
+    for path in (DATA / "captures").rglob("*.json"):
+        recorded = json.loads(path.read_bytes())
+        exchanges = recorded if isinstance(recorded, list) else recorded.get("exchanges", [])
+        for exchange in exchanges:
+            lines = [line for _, line in exchange.get("stream") or []]
+            found.add("".join(f"{line}\n" for line in lines).encode())
+    return tuple(sorted(found))
+
+
+@functools.cache
+def events() -> tuple[bytes, ...]:
+    """Return the data of every event of a recorded stream once."""
+    lines = {line for stream in streams() for line in stream.splitlines()}
+    return tuple(sorted(line[5:] for line in lines if line.startswith(b"data:")))
+
+
 def inner(body: bytes, member: str) -> bytes | None:
     """Return what stands under a member of a reply, as JSON of its own, if there is any."""
     try:
@@ -45,6 +65,10 @@ def beginnings(target: str) -> tuple[bytes, ...]:
     """Return the inputs that are nearest to what a target reads."""
     if target == "card":
         return cards()
+    if target == "event-stream":
+        return streams()
+    if target == "event-reader":
+        return tuple(filter(None, (inner(body, "result") for body in events())))
     if target.startswith("dialect"):
         return tuple(filter(None, (inner(body, "result") for body in replies())))
     if target == "fault-table":

@@ -17,6 +17,7 @@ from a2a_delegate.errors import (
     UsageError,
 )
 from a2a_delegate.lifecycle.operations import (
+    ArtifactUpdate,
     CancelTask,
     Fault,
     GetTask,
@@ -24,6 +25,8 @@ from a2a_delegate.lifecycle.operations import (
     MessageReply,
     OperationName,
     SendMessage,
+    StatusUpdate,
+    SubscribeToTask,
     TaskPage,
     TaskReply,
     Unreadable,
@@ -33,9 +36,13 @@ from a2a_delegate.model.message import Message, Role
 from a2a_delegate.wire import envelope, fault_table, v0_2, v0_3, v1_0
 from a2a_delegate.wire.card_reader import read_card
 from a2a_delegate.wire.cut_reply import TaskIdScan, task_id_in
+from a2a_delegate.wire.event_stream import EventStream, EventTooLargeError
+from a2a_delegate.wire.events import read_event
 from a2a_delegate.wire.gate import agree
 from a2a_delegate.wire.json_text import MAX_DEPTH, NotJSONError, parse, write
+from a2a_delegate.wire.reading import Unclear
 from a2a_delegate.wire.result import EVIDENCE, WireResult
+from tests.wire.by_the_book import events_by_the_book
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -43,6 +50,7 @@ if TYPE_CHECKING:
     from a2a_delegate.errors import DelegateError
     from a2a_delegate.lifecycle.operations import Operation
     from a2a_delegate.wire.dialect import Dialect
+    from a2a_delegate.wire.event_stream import ServerSentEvent
 
 REQUEST_ID: Final = "r1"
 NOW: Final = datetime(2026, 11, 30, 12, tzinfo=UTC)
@@ -51,7 +59,15 @@ LONGEST_SENTENCE: Final = 2_000
 """Characters that an error of ours may have: a peer's text is cut before it gets into one."""
 
 SEND: Final = SendMessage(Message("m", Role.USER, ()))
-OPERATIONS: Final = (SEND, GetTask("t"), CancelTask("t"), ListTasks("c"))
+OPERATIONS: Final = (
+    SEND,
+    GetTask("t"),
+    CancelTask("t"),
+    SubscribeToTask("t"),
+    ListTasks("c"),
+)
+SMALLEST_BOUND: Final = 100
+"""Bytes of an event, so few that real ones are too large."""
 
 
 def check_json(body: bytes) -> None:
@@ -188,6 +204,57 @@ def check_cut_reply(body: bytes) -> None:
     assert scan.task_id == whole
 
 
+def check_event_stream(body: bytes) -> None:
+    """However a stream is cut, its events are those of the standard, up to one too large."""
+    step = 1 + len(body) % 31
+    for most in (SMALLEST_BOUND, len(body)):
+        whole = _events(body, step=max(1, len(body)), most=most)
+        assert _events(body, step=step, most=most) == whole
+        events, was_too_large = whole
+        assert all(len(event.data) <= most for event in events)
+        assert not was_too_large or most < len(body)
+        by_the_book = events_by_the_book(body)
+        assert events == (by_the_book[: len(events)] if was_too_large else by_the_book)
+
+
+def _events(body: bytes, *, step: int, most: int) -> tuple[list[ServerSentEvent], bool]:
+    """Decode a stream in pieces; tell whether it ends in an event that is too large."""
+    stream, events = EventStream(max_event_bytes=most), []
+    try:
+        for start in range(0, len(body), step):
+            events += stream.feed(body[start : start + step])
+        stream.feed(b"")
+    except EventTooLargeError:
+        return events, True
+    return events, False
+
+
+def check_event_reader(body: bytes) -> None:
+    """Any JSON is an event of a task with an id, an answer that can be sent on, or unclear."""
+    try:
+        value = parse(body)
+    except NotJSONError:
+        return
+    match event := read_event(value, ours=SEND.message):
+        case TaskReply(task=task):
+            assert task.id
+            assert task.status.name
+        case StatusUpdate(task_id=task_id, status=status):
+            assert task_id
+            assert status.name
+        case ArtifactUpdate(task_id=task_id):
+            assert task_id
+            assert isinstance(event.append, bool)
+        case MessageReply(message=message):
+            check_sending_on(v1_0.DIALECT, message)
+        case Unclear(reason=reason, task_id=unclear):
+            assert reason.isprintable()
+            assert len(reason) <= LONGEST_SENTENCE
+            assert unclear is None or unclear
+        case _:
+            raise AssertionError(event)
+
+
 def check_sentence(error: DelegateError) -> None:
     """An error of ours is one line of bounded length, whatever a peer put into it."""
     sentence = str(error)
@@ -226,6 +293,8 @@ TARGETS: Final[dict[str, Callable[[bytes], None]]] = {
     "fault-table": check_fault_table,
     "card": check_card,
     "cut-reply": check_cut_reply,
+    "event-stream": check_event_stream,
+    "event-reader": check_event_reader,
 }
 """Every reader of bytes from a peer, by a name for the command line."""
 

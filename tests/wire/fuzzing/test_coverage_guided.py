@@ -20,12 +20,15 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.soak,
-    pytest.mark.timeout(300),
+    pytest.mark.timeout(900),
     pytest.mark.spec("WIRE-4", "GATE-3"),
 ]
 
 PROGRAM: Final = "tests.wire.fuzzing.coverage_guided"
 SECONDS: Final = 60
+LONGER: Final = {"event-stream": 600, "event-reader": 600}
+"""Seconds for those that read what a peer may send for days, of any length."""
+
 LONGEST_INPUT: Final = 64 * 1024
 MEGABYTES: Final = 512
 """What the whole process may hold, the interpreter and everything that was found included."""
@@ -105,9 +108,10 @@ def test_no_input_that_new_branches_lead_to_breaks_a_reader(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     seed = 1 + secrets.randbelow(2**31 - 1)
+    seconds = LONGER.get(target, SECONDS)
     with capsys.disabled():
-        print(f"\n{target}: searching for {SECONDS} s with -seed={seed}")  # noqa: T201
-    found = search(target, tmp_path, pytestconfig.rootpath, seed=seed, seconds=SECONDS)
+        print(f"\n{target}: searching for {seconds} s with -seed={seed}")  # noqa: T201
+    found = search(target, tmp_path, pytestconfig.rootpath, seed=seed, seconds=seconds)
     assert found.status == 0, str(found)
     assert found.broken_by == {}, str(found)
     assert found.number(r"Done (\d+) runs") >= FEWEST

@@ -26,6 +26,7 @@ DIALECTS = [v0_2.DIALECT, v0_3.DIALECT, v1_0.DIALECT]
 PIECES = [
     *(json.dumps(word).encode() for word in NAMES + WORDS),
     *(b"{", b"}", b"[", b"]", b":", b",", b'"', b"\\", b"\\u", b"null", b"true", b"NaN"),
+    *(b"\n", b"\r", b"\r\n", b"\n\n", b"data:", b"data: ", b"event: error\n", b": ping\n"),
     *(b"-1", b"1e999", b"9" * 400, b'"\\ud800"', b"\xff", b"\x00", b"\xef\xbb\xbf", b"[" * 120),
 ]
 
@@ -79,6 +80,7 @@ def test_a_reader_does_not_descend_with_a_value(dialect: Dialect, operation: Ope
                 else {member: value}
             )
         check_result(dialect, operation, value)
+        dialect.decode_event({"taskId": "t", "artifact": value, "status": value})
 
 
 # What costs most for its bytes: (the beginning, what is repeated, the end) of a value for a target.
@@ -95,6 +97,8 @@ LARGE = {
     ),
     "json": (b"[", b"{}", b"]"),
     "cut-reply": (b'{"result":{"artifacts":[', b"{}", b'],"id":"t"}}'),
+    "event-stream": (b"", b"\n\ndata:\n\n", b""),
+    "event-reader": (b'{"taskId":"t","artifact":{"parts":[', b"0", b"]}}"),
 }
 SIZE = 64 * 1024
 DEAREST = 100
