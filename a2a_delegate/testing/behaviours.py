@@ -16,6 +16,8 @@ laid around an act     what becomes of its reply
 `EarlyReply`           comes before the request was read to its end (on a port)
 =====================  =====================================================================
 
+What can be laid around an act that comes to a stream is in `stream_behaviours`.
+
 They can be laid around each other, one of each kind: `Dribble(1, 0.1, CutReply(200))`. What needs a
 port means nothing in process, where there are no bytes of a head and no connections; a request that
 meets it there ends in `UsageError`.
@@ -30,6 +32,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, get_args
 
 from a2a_delegate.errors import UsageError
+from a2a_delegate.testing import stream_behaviours
 from a2a_delegate.testing.acts import (
     Act,
     Close,
@@ -275,6 +278,7 @@ Layer: TypeAlias = (
     | Chunked
     | Interim
     | EarlyReply
+    | stream_behaviours.StreamLayer
 )
 """What is laid around an act, or around another one of these."""
 
@@ -306,6 +310,7 @@ _ONLY_FOR: Mapping[type, frozenset[Operation]] = {
     RpcError: frozenset(Operation) - {Operation.CARD},
     WrongId: frozenset(Operation) - {Operation.CARD},
     UnknownState: frozenset(Operation) - {Operation.CARD},
+    **dict.fromkeys(get_args(stream_behaviours.StreamLayer), STREAMED),
 }
 _LAYERS: Final = get_args(Layer)
 _FRAMINGS: Final = (WrongLength, CloseDelimited, Chunked)
@@ -350,7 +355,8 @@ def needs_port(behaviour: Behaviour) -> str | None:
 
 def check(operation: Operation, behaviour: Behaviour) -> None:
     """Refuse a behaviour that means nothing for this operation, or in itself (`UsageError`)."""
-    kinds = Counter(type(one) for one in layers(behaviour) if not isinstance(one, Delay))
+    repeatable = (Delay, *stream_behaviours.REPEATABLE)
+    kinds = Counter(type(one) for one in layers(behaviour) if not isinstance(one, repeatable))
     for group in (*((kind,) for kind in _LAYERS), _FRAMINGS, _ENDINGS):
         if sum(kinds[kind] for kind in group) > 1:
             names = " or ".join(kind.__name__ for kind in group)
@@ -358,9 +364,10 @@ def check(operation: Operation, behaviour: Behaviour) -> None:
     act = type(core(behaviour))
     if act is RawReply and kinds.keys() - {Dribble, CutReply, Overtaken}:
         raise UsageError(f"RawReply is no HTTP reply; {behaviour} would change one")
-    if operation not in operations_of(act):
-        allowed = ", ".join(sorted(operations_of(act)))
-        raise UsageError(f"{act.__name__} is for {allowed}, not for {operation}")
+    for kind in (act, *(type(one) for one in layers(behaviour))):
+        if operation not in operations_of(kind):
+            allowed = ", ".join(sorted(operations_of(kind)))
+            raise UsageError(f"{kind.__name__} is for {allowed}, not for {operation}")
 
 
 def check_on_port(behaviour: Behaviour) -> None:

@@ -28,6 +28,7 @@ from a2a_delegate.testing.behaviours import (
     Operation,
     operations_of,
 )
+from a2a_delegate.testing.stream_behaviours import EventKind, Intruder, LineEnd, Stop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -171,6 +172,8 @@ def _spelled(value: object) -> str:
             return json.dumps(value.decode("latin-1"))
         case str() | bool() | int() | float() | list() | dict() | None:
             return json.dumps(value).replace("null", "none")
+        case tuple():
+            return json.dumps(list(value))
         case MappingProxyType():
             return json.dumps(dict(value))
         case _:
@@ -190,6 +193,12 @@ def _whole(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise WrongValueError(f"a whole number is needed, not {value!r}")
     return value
+
+
+def _wholes(value: object) -> tuple[int, ...]:
+    if not isinstance(value, list):
+        raise WrongValueError(f"a list of whole numbers is needed, not {value!r}")
+    return tuple(_whole(one) for one in value)
 
 
 def _flag(value: object) -> bool:
@@ -278,6 +287,11 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         "Close": _word(Close),
         "Moment": _word(Moment),
         "Coding": _word(Coding),
+        "tuple[int, ...]": Kind("a list of whole numbers", _wholes),
+        "Stop": _word(Stop),
+        "EventKind": _word(EventKind),
+        "Intruder": _word(Intruder),
+        "LineEnd": _word(LineEnd),
         "Opening": _word(Opening),
         "Finished": _word(Finished),
     }

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from a2a_delegate.testing.behaviours import layer, layers
 from a2a_delegate.testing.cards import to_bytes
-from a2a_delegate.testing.streams import Pause
+from a2a_delegate.testing.event_layers import Stage, Written, laid
+from a2a_delegate.testing.stream_behaviours import (
+    EventFormat,
+    Gathered,
+    SplitInside,
+    WorkEndsWithStream,
+)
+from a2a_delegate.testing.streams import Pause, Shown
+from a2a_delegate.testing.truth import StreamEnd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from a2a_delegate.testing.face import Json
+    from a2a_delegate.testing.behaviours import Behaviour
     from a2a_delegate.testing.streams import Streamed
-    from a2a_delegate.testing.truth import StreamEnd, StreamEntry
+    from a2a_delegate.testing.truth import StreamEntry
 
 EVENT_STREAM: Final[Mapping[str, str]] = {
     "content-type": "text/event-stream; charset=utf-8",
@@ -25,6 +35,9 @@ EVENT_STREAM: Final[Mapping[str, str]] = {
 Piece: TypeAlias = bytes | Pause
 """A piece of a body, or nothing yet."""
 
+_BOM: Final = b"\xef\xbb\xbf"
+_BLANKS: Final = b" " * 65_536
+
 
 @dataclass(slots=True)
 class EventStream:
@@ -35,21 +48,28 @@ class EventStream:
     """
 
     streamed: Streamed
+    behaviour: Behaviour
     entry: StreamEntry
-    change: Callable[[Json], object] | None = None
+    change: Callable[[object], object] | None = None
     is_cut: bool = False
 
     def closed(self, by: StreamEnd) -> None:
         """Take note of who ended it; what is told after the end says nothing."""
-        self.entry.close(by, self.streamed.audience.clock.now())
+        now, task = self.streamed.audience.clock.now(), self.streamed.task
+        leaves = by is StreamEnd.CLIENT and self.entry.end is StreamEnd.OPEN
+        if leaves and task is not None and layer(self.behaviour, WorkEndsWithStream) is not None:
+            task.abandon(now)
+        self.entry.close(by, now)
 
     def pieces(self, cut_at: int | None = None) -> Iterator[Piece]:
         """Yield it as it goes out; with `cut_at` it breaks off there, unless it has ended."""
-        sent = 0
-        for piece in self._events():
-            if sent == cut_at:
+        sent = given = 0
+        for piece in self._body():
+            if sent == cut_at:  # so there is more, which was looked at and is not given
+                self.entry.events = given
                 self.is_cut = True
                 return
+            given = self.entry.events
             if isinstance(piece, Pause):
                 yield piece
                 continue
@@ -60,11 +80,97 @@ class EventStream:
                 self.is_cut = True
                 return
 
-    def _events(self) -> Iterator[Piece]:
-        for shown in self.streamed.showing:
-            if isinstance(shown, Pause):
-                yield shown
+    def _body(self) -> Iterator[Piece]:
+        form = layer(self.behaviour, EventFormat) or EventFormat()
+        pieces = self._spelled(form)
+        if (split := layer(self.behaviour, SplitInside)) is not None:
+            pieces = _split(pieces, split.octets)
+        return pieces
+
+    def _spelled(self, form: EventFormat) -> Iterator[Piece]:
+        end = form.line_end.octets
+        if form.bom:
+            yield _BOM
+        if form.retry:
+            yield _line(b"retry", b"%d" % form.retry, form) + end
+        for bundle in self._bundles(end):
+            if isinstance(bundle, Pause):
+                yield bundle
+            elif len(bundle) > 1:
+                yield b"".join(piece for item in bundle for piece in self._bytes(item, form))
+            else:
+                yield from self._bytes(bundle[0], form)
+
+    def _bundles(self, line_end: bytes) -> Iterator[list[Shown | Written] | Pause]:
+        """Yield what goes out at once: one event, or as many as are gathered."""
+        stage = Stage(self.streamed, self._told, self._cut, line_end)
+        inside_out = reversed([*layers(self.behaviour)])
+        shown = (
+            one if isinstance(one, Pause) else self._told(one) for one in self.streamed.showing
+        )
+        gathered = layer(self.behaviour, Gathered)
+        held: list[Shown | Written] = []
+        for item in laid(shown, inside_out, stage):
+            if isinstance(item, Pause):
+                yield item
                 continue
-            value = shown.envelope if self.change is None else self.change(shown.envelope)
-            self.entry.events += 1
-            yield b"data: %b\n\n" % to_bytes(value)
+            held.append(item)
+            came = sum(isinstance(one, Shown) for one in held)
+            if gathered is None or came == gathered.events:
+                yield held
+                held = []
+        if held:
+            yield held
+
+    def _told(self, shown: Shown) -> Shown:
+        """Return an event as the act has it."""
+        if self.change is None:
+            return shown
+        return replace(shown, envelope=self.change(shown.envelope))
+
+    def _cut(self) -> None:
+        self.is_cut = True
+
+    def _bytes(self, item: Shown | Written, form: EventFormat) -> Iterator[bytes]:
+        if isinstance(item, Written):
+            yield item.content
+            return
+        self.entry.events += 1
+        end = form.line_end.octets
+        head = _line(b"id", b"%d" % self.entry.events, form) if form.ids else b""
+        if name := item.name or form.name:
+            head += _line(b"event", name.encode(), form)
+        *lines, last = _data(item.envelope, form)
+        head += b"".join(_line(b"data", line, form) for line in lines)
+        yielded = head + _line(b"data", last, form).removesuffix(end)
+        blanks = max(0, item.size - sum(len(line) + 1 for line in lines) - len(last))
+        while blanks:
+            yield yielded
+            yielded = _BLANKS[:blanks]
+            blanks -= len(yielded)
+        yield yielded + 2 * end
+
+
+def _data(value: object, form: EventFormat) -> list[bytes]:
+    """Return the lines of an event's data."""
+    if not form.multi_line:
+        return [to_bytes(value)]
+    text = json.dumps(value, indent=1, ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace").split(b"\n")
+
+
+def _line(field: bytes, value: bytes, form: EventFormat) -> bytes:
+    return field + (b": " if form.space else b":") + value + form.line_end.octets
+
+
+def _split(pieces: Iterator[Piece], mark: bytes) -> Iterator[Piece]:
+    for piece in pieces:
+        if isinstance(piece, Pause):
+            yield piece
+            continue
+        first, *others = piece.split(mark)
+        left = first
+        for other in others:
+            yield left + mark[:1]
+            left = mark[1:] + other
+        yield left

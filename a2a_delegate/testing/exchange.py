@@ -283,7 +283,7 @@ class Exchange:
             return begun
         if isinstance(begun, Streamed):
             entry = self._entry.stream = StreamEntry()
-            return Reply(200, EVENT_STREAM, b"", stream=EventStream(begun, entry))
+            return Reply(200, EVENT_STREAM, b"", stream=EventStream(begun, self.behaviour, entry))
         if begun.blocks_on is not None:
             await self._backstage.agent.settled(begun.blocks_on)
         return _json(begun.head, begun.render())

@@ -181,7 +181,8 @@ class FaceV03:
         if message is not None:
             status["message"] = _message(message)
         if since is not None:
-            status["timestamp"] = self._clock.time_of_day(since).isoformat(timespec="microseconds")
+            moment = self._clock.time_of_day(since).isoformat(timespec="microseconds")
+            status["timestamp"] = moment if self._alone else moment.replace("+00:00", "Z")
         return status
 
     def reply(self, request_id: object, result: object) -> Json:

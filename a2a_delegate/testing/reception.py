@@ -203,7 +203,7 @@ class Reception:
         task = self._task(face, face.read_task(params).task_id)
         view = task.view(self._clock.now())
         if isinstance(manner, Unstreamed):
-            return _fixed(face.reply(call.request_id, face.task(view, None)))
+            return _fixed(face.reply(call.request_id, face.sent(view, None)))
         way = _way(face, manner)
         if not view.state.is_terminal:
             return Streamed(audience, subscribed(audience, task, way.opening), task)

@@ -8,17 +8,18 @@ waits until the pause is over, and takes on.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
 import anyio
 
 from a2a_delegate.testing.acts import Opening
-from a2a_delegate.testing.work import Became, Said
+from a2a_delegate.testing.stream_behaviours import EventKind
+from a2a_delegate.testing.work import Became, Made, Said
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from a2a_delegate.testing.clock import PeerClock
     from a2a_delegate.testing.face import Face, Json
     from a2a_delegate.testing.work import Message, Task, View
@@ -43,26 +44,22 @@ class Pause:
             waiters.discard(changed)
 
 
-class EventKind(StrEnum):
-    """What an event of a stream shows; its `str()` is the word."""
-
-    TASK = "task"
-    MESSAGE = "message"
-    PROGRESS = "progress"
-    ARTIFACT = "artifact"
-    END = "end"
-    ERROR = "error"
-
-
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """One event: what it shows, and the reply in whose form it goes out."""
+    """One event: what it shows, and the reply in whose form it goes out.
+
+    `event` is that of the plan which it shows, where it shows one. `name` is that of the event
+    itself; its data is filled up to `size` bytes.
+    """
 
     kind: EventKind
-    envelope: Json
+    envelope: object
+    event: Became | Made | None = None
+    name: str = ""
+    size: int = 0
 
 
-Showing: TypeAlias = Iterator[Shown | Pause]
+Showing: TypeAlias = "Iterator[Shown | Pause]"
 """What a stream shows, and the pauses between."""
 
 
@@ -74,17 +71,23 @@ class Audience:
     request_id: object
     clock: PeerClock
 
-    def shown(self, kind: EventKind, result: Json) -> Shown:
-        """Put a result into the envelope of the request."""
-        return Shown(kind, self.face.reply(self.request_id, result))
-
     def message(self, message: Message) -> Shown:
         """Show a message of the agent."""
-        return self.shown(EventKind.MESSAGE, self.face.sent(message, None))
+        return Shown(EventKind.MESSAGE, self._reply(self.face.sent(message, None)))
 
     def task(self, view: View, history_length: int | None) -> Shown:
         """Show the task."""
-        return self.shown(EventKind.TASK, self.face.sent(view, history_length))
+        return Shown(EventKind.TASK, self._reply(self.face.sent(view, history_length)))
+
+    def update(self, task: Task, event: Became | Made) -> Shown:
+        """Show what happened to a task."""
+        kind = EventKind.ARTIFACT
+        if isinstance(event, Became):
+            kind = EventKind.END if event.state.is_settled else EventKind.PROGRESS
+        return Shown(kind, self._reply(self.face.update(task, event)), event)
+
+    def _reply(self, result: Json) -> Json:
+        return self.face.reply(self.request_id, result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +117,9 @@ def follow(audience: Audience, task: Task, position: int) -> Showing:
             position += 1
             if isinstance(event, Said):
                 continue
-            ends = isinstance(event, Became) and event.state.is_settled
-            kind = EventKind.PROGRESS if isinstance(event, Became) else EventKind.ARTIFACT
-            yield audience.shown(EventKind.END if ends else kind, audience.face.update(task, event))
-            if ends:
+            shown = audience.update(task, event)
+            yield shown
+            if shown.kind is EventKind.END:
                 return
         coming = task.plan[position].at if position < len(task.plan) else math.inf
         yield Pause(coming, task)

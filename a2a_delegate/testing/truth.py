@@ -50,7 +50,7 @@ class StreamEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StreamFact:
-    """One stream of events: how many the peer gave, and who ended it.
+    """One stream of events: how many the peer gave, the last one perhaps in part, and who ended it.
 
     `closed` is a moment of the event loop's clock, None while it is open.
     """

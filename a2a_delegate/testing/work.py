@@ -215,6 +215,12 @@ class Task:
         for waiter in self.waiters:
             waiter.set()
 
+    def abandon(self, now: float) -> None:
+        """Let what was planned after this moment never come, and nothing instead."""
+        self.plan = self.plan[: self.position(now)]
+        for waiter in self.waiters:
+            waiter.set()
+
     def _fold(self, events: list[Event]) -> View:
         state, since = WorkState.SUBMITTED, None
         message: Message | None = None
