@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from a2a_delegate.bindings.carriage import Bounds
-from a2a_delegate.bindings.jsonrpc import JsonRpcBinding
+from a2a_delegate.bindings.carriages import carriages
 from a2a_delegate.delegate import (
     INHERIT,
     CancelToken,
@@ -251,9 +251,12 @@ class A2ADelegate:
         typed = card.source or agree(card, is_bound=_is_typed).interface.url
         origins = BoundOrigins(typed, self.config.allowed_origins)
         agreement = agree(card, is_bound=origins.check)
-        binding = JsonRpcBinding(self._client, bounds=Bounds(self.config.max_reply_bytes))
         peer = Peer(
-            agreement, binding=binding, origins=origins, headers=self._headers, auth=self._auth
+            agreement,
+            bindings=carriages(self._client, bounds=Bounds(self.config.max_reply_bytes)),
+            origins=origins,
+            headers=self._headers,
+            auth=self._auth,
         )
         return agreement, peer
 

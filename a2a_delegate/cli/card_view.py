@@ -10,7 +10,8 @@ from a2a_delegate.cli.report import in_options
 from a2a_delegate.cli.terminal import on_one_line, visible
 from a2a_delegate.errors import DelegateError, UnsafeEndpointError, public_url
 from a2a_delegate.peer.origins import BoundOrigins
-from a2a_delegate.wire.gate import SPOKEN_BINDINGS, agree
+from a2a_delegate.wire.gate import agree
+from a2a_delegate.wire.spoken import SPOKEN_BINDINGS, dialect_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,7 +62,9 @@ def _why_not(
     if agreement is not None and interface is agreement.interface:
         return None
     if interface.binding not in SPOKEN_BINDINGS:
-        return f"{interface.binding} is not spoken ({_listed(SPOKEN_BINDINGS)})"
+        return f"{interface.binding} is not spoken ({' and '.join(SPOKEN_BINDINGS)} are)"
+    if dialect_for(interface.version, interface.binding) is None:
+        return f"A2A {interface.version} over {interface.binding} is not spoken"
     try:
         origins.check(interface.url)
     except UnsafeEndpointError as refusal:
@@ -79,10 +82,6 @@ def _second_to(interface: AgentInterface, agreement: Agreement | None) -> str:
     if interface is agreement.downgrade:
         uses.append("send --allow-downgrade tries it once where the used one is refused")
     return "; ".join(["an earlier one is used", *uses])
-
-
-def _listed(spoken: Sequence[str]) -> str:
-    return f"{', '.join(spoken)} {'is' if len(spoken) == 1 else 'are'}"
 
 
 def card_object(looked: Looked) -> dict[str, JSON]:

@@ -11,14 +11,13 @@ import anyio
 from a2a_delegate.a2a import A2ADelegate, identifier
 from a2a_delegate.delegate import CancelToken
 from a2a_delegate.errors import DelegateError, DelegationCancelledError, UsageError
-from a2a_delegate.model.card import AgentCard, ProtocolVersion
+from a2a_delegate.model.card import AgentCard
 from a2a_delegate.outcome import Cancelled, CancelReceipt, Effect, Failed, Unknown
 from a2a_delegate.peer.own_client import own_client
 from a2a_delegate.peer.places import places_of
 from a2a_delegate.runtime.card_lookup import CARD_TIMEOUT, fetch_agent_card
 from a2a_delegate.runtime.plans import interface_of
-from a2a_delegate.wire.dialect import DIALECTS
-from a2a_delegate.wire.gate import SPOKEN_BINDINGS
+from a2a_delegate.wire.spoken import dialect_for
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -157,7 +156,14 @@ def needs_card(handle: DelegationHandle) -> bool:
     That is so without a task id where the handle's own version cannot list (0.3, 0.2): another
     interface of the agent may. Everything else is asked where the handle says.
     """
-    return handle.task_id is None and not DIALECTS[ProtocolVersion(handle.version)].lists_tasks
+    if handle.task_id is not None:
+        return False
+    try:
+        interface = interface_of(handle)
+    except UsageError:
+        return False  # it is refused, whatever a card says
+    dialect = dialect_for(interface.version, interface.binding)
+    return dialect is not None and not dialect.lists_tasks
 
 
 @contextlib.asynccontextmanager
@@ -205,6 +211,7 @@ def _card_by_hand(handle: DelegationHandle, typed: str) -> AgentCard:
     if typed:
         places_of(typed)
     interface = interface_of(handle)
-    if interface.binding not in SPOKEN_BINDINGS:
-        raise UsageError(f"A2A over {interface.binding}, which the handle names, is not spoken")
+    if dialect_for(interface.version, interface.binding) is None:
+        named = f"A2A {interface.version} over {interface.binding}"
+        raise UsageError(f"{named}, which the handle names, is not spoken")
     return AgentCard(handle.delegate_id, (interface,), source=typed.strip() or None)

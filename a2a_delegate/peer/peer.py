@@ -10,13 +10,12 @@ import httpx
 from a2a_delegate.bindings.call import Call
 from a2a_delegate.bindings.carriage import Identity
 from a2a_delegate.errors import UsageError
-from a2a_delegate.lifecycle.operations import ListTasks
+from a2a_delegate.lifecycle.operations import ListTasks, asks_for_stream
 from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.peer.credentials import Credentials
 from a2a_delegate.peer.origins import origin_of
-from a2a_delegate.wire.dialect import DIALECTS
-from a2a_delegate.wire.gate import SPOKEN_BINDINGS
 from a2a_delegate.wire.result import WireResult, decoded
+from a2a_delegate.wire.spoken import dialect_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from a2a_delegate.bindings.call import Carriage
     from a2a_delegate.bindings.exchange import Exchange
     from a2a_delegate.lifecycle.operations import Operation, Reply
-    from a2a_delegate.model.card import AgentInterface, ProtocolVersion
+    from a2a_delegate.model.card import AgentInterface, Binding, ProtocolVersion
     from a2a_delegate.peer.credentials import AuthProvider
     from a2a_delegate.peer.origins import BoundOrigins
     from a2a_delegate.wire.dialect import Dialect
@@ -37,6 +36,7 @@ class _Face:
 
     interface: AgentInterface
     dialect: Dialect
+    carriage: Carriage
     url: httpx.URL
     origin: str
     headers: Mapping[str, str] = field(repr=False)
@@ -45,26 +45,25 @@ class _Face:
 class Peer:
     """One remote agent, reached over the interfaces that the gate agreed on.
 
-    Sends, gets and cancels go to the agreed interface; lists, which only look, to the one that can
-    list. `origins` are those that the caller bound: an interface on any other is refused here
-    (UnsafeEndpointError), and since interfaces never change, so is every request. `headers` and
-    `auth` go with every request; they, and so the origins, are the caller's word (see Credentials).
+    `bindings` has what carries the calls to each. Sends, gets and cancels go to the agreed
+    interface; lists, which only look, to the one that can list. `origins` are those that the caller
+    bound: an interface on any other is refused here (UnsafeEndpointError), and since interfaces
+    never change, so is every request. `headers` and `auth` go with every request; they, and so the
+    origins, are the caller's word (see Credentials).
     """
 
     def __init__(
         self,
         agreement: Agreement,
         *,
-        binding: Carriage,
+        bindings: Mapping[Binding, Carriage],
         origins: BoundOrigins,
         headers: Mapping[str, str] | None = None,
         auth: httpx.Auth | AuthProvider | None = None,
-        dialects: Mapping[ProtocolVersion, Dialect] = DIALECTS,
     ) -> None:
-        self._binding = binding
+        self._bindings = bindings
         self._origins = origins
         self._credentials = Credentials(headers, auth)
-        self._dialects = dialects
         self._principal: str | None = None
         self._agreed = self._face(agreement.interface)
         self._looking = self._looking_face(agreement.lookup)
@@ -91,11 +90,9 @@ class Peer:
 
         For the task of a handle: it lives where it was made, whatever the card says today. Lists
         go there too if its version has them, else to where this peer lists; there is no downgrade.
-        Raises UnsafeEndpointError where its origin is not bound, and UsageError for a version or a
-        binding that is not spoken.
+        Raises UnsafeEndpointError where its origin is not bound, and UsageError for a version that
+        is not spoken over its binding.
         """
-        if interface.version not in self._dialects or interface.binding not in SPOKEN_BINDINGS:
-            raise UsageError(f"A2A {interface.version} over {interface.binding} is not spoken here")
         face = self._face(interface)
         looking = face if face.dialect.lists_tasks else self._looking
         return self._twin(_agreed=face, _looking=looking, _lesser=None)
@@ -164,8 +161,9 @@ class Peer:
             headers=face.headers,
             auth=self._credentials.auth_for(self._principal, face.origin),
             identity=Identity(face.interface.tenant, self._principal),
+            read_event=face.dialect.decode_event if asks_for_stream(operation) else None,
         )
-        answer = await self._binding.call(call, exchange)
+        answer = await face.carriage.call(call, exchange)
         if isinstance(answer, WireResult):
             return decoded(face.dialect, operation, answer)
         return answer
@@ -176,12 +174,15 @@ class Peer:
         return self._agreed
 
     def _face(self, interface: AgentInterface) -> _Face:
+        dialect = dialect_for(interface.version, interface.binding)
+        if dialect is None:
+            raise UsageError(f"A2A {interface.version} over {interface.binding} is not spoken here")
         self._origins.check(interface.url)
-        dialect = self._dialects[interface.version]
         url = httpx.URL(interface.url)
         return _Face(
             interface=interface,
             dialect=dialect,
+            carriage=self._bindings[interface.binding],
             url=url,
             origin=str(origin_of(url)),
             headers={**self._credentials.headers, **dialect.headers()},

@@ -12,7 +12,6 @@ from a2a_delegate.errors import (
 )
 from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.wire.card_reader import SPOKEN_VERSIONS
-from a2a_delegate.wire.spoken import SPOKEN_BINDINGS as SPOKEN_BINDINGS
 from a2a_delegate.wire.spoken import dialect_for
 
 if TYPE_CHECKING:

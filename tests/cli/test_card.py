@@ -160,6 +160,7 @@ def test_a_timeout_of_zero_is_none(peer: PeerOnAPort) -> None:
 def test_every_interface_says_why_it_is_not_used() -> None:
     looked = looked_at(
         interface(binding="GRPC"),
+        interface("0.2", binding="HTTP+JSON"),
         interface("0.2"),
         interface(),
         interface(),
@@ -170,7 +171,8 @@ def test_every_interface_says_why_it_is_not_used() -> None:
     stranger = "its origin is not one that you bound (https://agent.example)"
     assert looked.error is None
     assert looked.why_not == (
-        "GRPC is not spoken (JSONRPC is)",
+        "GRPC is not spoken (JSONRPC and HTTP+JSON are)",
+        "A2A 0.2 over HTTP+JSON is not spoken",
         None,
         f"{earlier}; it is only asked what became of a lost reply; {older}",
         earlier,

@@ -249,7 +249,7 @@ def test_what_is_no_handle_is_wrong_usage(command: str, word: str, told: str) ->
     ("fact", "status", "told"),
     [
         ({"version": "9.9"}, 2, "names no interface of A2A"),
-        ({"binding": "GRPC"}, 2, "A2A over GRPC, which the handle names, is not spoken"),
+        ({"binding": "GRPC"}, 2, "A2A 1.0 over GRPC, which the handle names, is not spoken"),
         ({"delegate_id": ""}, 2, "needs a non-empty string as its id"),
         ({"endpoint": "file:///etc/passwd"}, 3, "no absolute http or https URL"),
     ],

@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from a2a_delegate.bindings.carriage import Bounds
+from a2a_delegate.bindings.carriages import carriages
 from a2a_delegate.bindings.exchange import Exchange
-from a2a_delegate.bindings.jsonrpc import JsonRpcBinding
 from a2a_delegate.errors import UnsafeEndpointError, UsageError
 from a2a_delegate.lifecycle.operations import (
     CancelTask,
@@ -41,7 +41,6 @@ from a2a_delegate.testing.acts import (
 )
 from a2a_delegate.testing.behaviours import Operation as Asked
 from a2a_delegate.testing.peer import ScriptedPeer
-from a2a_delegate.wire.dialect import DIALECTS
 from a2a_delegate.wire.gate import Agreement
 
 if TYPE_CHECKING:
@@ -55,6 +54,7 @@ pytestmark = pytest.mark.anyio
 URL = "https://peer.example/rpc"
 V1 = AgentInterface(URL, Binding.JSONRPC, ProtocolVersion.V1_0)
 V03 = AgentInterface(URL, Binding.JSONRPC, ProtocolVersion.V0_3)
+V02 = AgentInterface(URL, Binding.JSONRPC, ProtocolVersion.V0_2)
 
 
 def make(
@@ -66,7 +66,7 @@ def make(
 ) -> Peer:
     return Peer(
         agreement,
-        binding=JsonRpcBinding(client, bounds=Bounds(1_000_000)),
+        bindings=carriages(client, bounds=Bounds(1_000_000)),
         origins=BoundOrigins("https://peer.example", ["https://lists.example"]),
         headers=headers,
         auth=auth,
@@ -303,7 +303,7 @@ async def test_a_pinned_peer_stays_with_the_principal() -> None:
     [
         (replace(V1, url="https://evil.example/rpc"), UnsafeEndpointError),
         (replace(V1, binding=Binding.GRPC), UsageError),
-        (replace(V1, url="https://lists.example/v1", binding=Binding.HTTP_JSON), UsageError),
+        (replace(V02, url="https://lists.example/v1", binding=Binding.HTTP_JSON), UsageError),
     ],
 )
 @pytest.mark.spec("CARR-16")
@@ -315,16 +315,10 @@ async def test_a_peer_is_not_pinned_to_what_is_not_bound_or_not_spoken(
             make(client, Agreement(V1)).pinned(interface)
 
 
-async def test_a_version_that_is_not_spoken_pins_no_peer() -> None:
+async def test_a_version_that_is_not_spoken_over_a_binding_pins_no_peer() -> None:
     async with httpx.AsyncClient(transport=Mirror()) as client:
-        peer = Peer(
-            Agreement(V1),
-            binding=JsonRpcBinding(client, bounds=Bounds(1)),
-            origins=BoundOrigins(URL),
-            dialects={ProtocolVersion.V1_0: DIALECTS[ProtocolVersion.V1_0]},
-        )
-        with pytest.raises(UsageError, match=r"0\.3 over JSONRPC"):
-            peer.pinned(V03)
+        with pytest.raises(UsageError, match=r"A2A 0\.2 over HTTP\+JSON is not spoken here"):
+            make(client, Agreement(V1)).pinned(replace(V02, binding=Binding.HTTP_JSON))
 
 
 async def test_the_interface_is_told_as_the_card_spells_it() -> None:
