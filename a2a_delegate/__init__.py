@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         DelegateRequest,
         DispatchOnly,
         Observer,
+        PacingObserver,
         check_capabilities,
     )
     from a2a_delegate.errors import (
@@ -144,6 +145,7 @@ if TYPE_CHECKING:
         Settled,
         Signal,
         StateSeen,
+        StreamCut,
         TerminalChanged,
         TransportStuck,
     )
@@ -206,6 +208,7 @@ __all__ = [
     "Message",
     "Observer",
     "OutputMismatchError",
+    "PacingObserver",
     "Part",
     "PeerUnreachableError",
     "Progress",
@@ -218,6 +221,7 @@ __all__ = [
     "Settled",
     "Signal",
     "StateSeen",
+    "StreamCut",
     "Task",
     "TaskFailedError",
     "TaskState",
@@ -253,6 +257,7 @@ _HOMES = {
         "DelegateRequest",
         "DispatchOnly",
         "Observer",
+        "PacingObserver",
         "check_capabilities",
     ),
     "errors": (
@@ -346,6 +351,7 @@ _HOMES = {
         "Settled",
         "Signal",
         "StateSeen",
+        "StreamCut",
         "TerminalChanged",
         "TransportStuck",
     ),

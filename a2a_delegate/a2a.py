@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from a2a_delegate.bindings.carriage import Bounds
 from a2a_delegate.bindings.carriages import carriages
 from a2a_delegate.delegate import (
     INHERIT,
@@ -61,8 +60,6 @@ class A2ADelegate:
     bound origins only. `observers` are told the signals of every delegation.
     """
 
-    capabilities = DelegateCapabilities(cancel=True, resume=True, follow_up=True)
-
     def __init__(
         self,
         id: str,  # noqa: A002 - the word of the seam
@@ -81,6 +78,7 @@ class A2ADelegate:
         self._timing = self.config.timing
         self._client, self._auth, self._headers = client, auth, headers
         self._agreement, self._peer = self._agree(card)
+        self._streams = self._may_stream(card)
         self._clock = Clock()
         self._planner = Planner(id, self.config, self._clock)
         self._observers = tuple(observers)
@@ -90,6 +88,11 @@ class A2ADelegate:
         self._left_behind: list[OwnedTask] = []
         self._loop: object = None
         self._closed = False
+
+    @property
+    def capabilities(self) -> DelegateCapabilities:
+        """What it offers; progress comes as it happens where the card offers streams."""
+        return DelegateCapabilities(cancel=True, resume=True, follow_up=True, stream=self._streams)
 
     def __repr__(self) -> str:
         """Name the delegate and its peer; no header and no credential."""
@@ -146,6 +149,7 @@ class A2ADelegate:
             deadline=deadline,
             keeps_contexts=peer.identity not in self._lost_contexts,
             fallback=self._agreement.downgrade if self.config.allow_downgrade else None,
+            streams=self._streams,
         )
         return await self._drive(plan, peer, cancel, observer)
 
@@ -215,7 +219,12 @@ class A2ADelegate:
     ) -> Plan:
         keeps_contexts = peer.identity not in self._lost_contexts
         return self._planner.take_up(
-            handle, peer, deadline=deadline, keeps_contexts=keeps_contexts, wait=wait
+            handle,
+            peer,
+            deadline=deadline,
+            keeps_contexts=keeps_contexts,
+            wait=wait,
+            streams=self._streams,
         )
 
     async def _drive(
@@ -253,12 +262,22 @@ class A2ADelegate:
         agreement = agree(card, is_bound=origins.check)
         peer = Peer(
             agreement,
-            bindings=carriages(self._client, bounds=Bounds(self.config.max_reply_bytes)),
+            bindings=carriages(self._client, bounds=self.config.bounds),
             origins=origins,
             headers=self._headers,
             auth=self._auth,
         )
         return agreement, peer
+
+    def _may_stream(self, card: AgentCard) -> bool:
+        """Whether tasks are watched by stream. Raises UsageError where that is asked and cannot be.
+
+        Streams are asked for only where the card offers them (METH-13).
+        """
+        offered = card.capabilities.streaming
+        if self.config.watch == "stream" and not offered:
+            raise UsageError('watch="stream" needs a card that offers streaming; this one does not')
+        return offered and self.config.watch != "poll"
 
     async def _look_at_card_again(self, deadline: float | None, cancel: CancelToken | None) -> None:
         """Ask whether the card has changed: a peer said that its version or endpoint is gone.
@@ -272,6 +291,7 @@ class A2ADelegate:
         if card is not None:
             with contextlib.suppress(DelegateError):  # then the card that we have stays
                 self._agreement, self._peer = self._agree(card)
+                self._streams = self._may_stream(card)
                 self.card = card
 
 

@@ -344,6 +344,22 @@ class Delegate(Protocol):
         ...
 
 
+@runtime_checkable
+class PacingObserver(Protocol):
+    """An observer that may hold a stream back: its events are read no faster than it takes them.
+
+    Nothing else waits for it: the outcome comes as soon as it can be had by asking.
+    """
+
+    def __call__(self, signal: Signal, /) -> object:
+        """Take a signal, as every observer does; it must not block."""
+        ...
+
+    async def ready_for_more(self) -> None:
+        """Return when more may be told; it is awaited after each event of a stream."""
+        ...
+
+
 class DispatchOnly:
     """Gives a delegate without handles the two methods that say so.
 

@@ -221,6 +221,7 @@ class InvalidReplyError(DelegateError):
 _LOSSES = {
     "write": "the line was cut before all of it had",
     "read": "the line was cut before a complete answer came",
+    "idle": "the stream that came fell silent",
     "deadline": "the deadline passed before a complete answer came",
     "cancel": "it was cancelled before a complete answer came",
     "resume": "no answer to it is known",
@@ -231,7 +232,8 @@ class LostReplyError(DelegateError):
     """The request left, or part of it, and no complete answer came back.
 
     `phase`: `write` (cut while it was being sent), `read` (cut before or within the reply),
-    `deadline` or `cancel` (we stopped waiting), `resume` (it was lost before, and not found again).
+    `idle` (a stream fell silent), `deadline` or `cancel` (we stopped waiting), `resume` (it was
+    lost before, and not found again).
     """
 
     def __init__(self, *, method: str, phase: str, reason: str = "") -> None:

@@ -7,16 +7,25 @@ four ends. Cancellation alone passes through, and leaves the exchange to be read
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
+import anyio
 import httpx
 
 from a2a_delegate.bindings.body import WatchedAuth, WatchedBody, WatchedRequest
 from a2a_delegate.bindings.broken_redirect import TRACE_EXTENSION, HeadTrace
 from a2a_delegate.bindings.failures import CLOSED, failed
-from a2a_delegate.bindings.reading import Received, UnreadableBodyError, give_up, read_body
+from a2a_delegate.bindings.reading import (
+    Received,
+    SilentStreamError,
+    UnreadableBodyError,
+    give_up,
+    is_event_stream,
+    read_body,
+    read_stream,
+)
 from a2a_delegate.bindings.trace_context import trace_context
-from a2a_delegate.errors import InvalidReplyError, PeerUnreachableError, UsageError
+from a2a_delegate.errors import InvalidReplyError, LostReplyError, PeerUnreachableError, UsageError
 from a2a_delegate.lifecycle.operations import Lost, NotSent, Unreadable
 from a2a_delegate.model.frozen import dataclass
 
@@ -53,9 +62,26 @@ NOBODY = Identity()
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How much of a reply is kept, in bytes."""
+    """How much of a reply is kept, in bytes, and how long a stream may be silent, in seconds."""
 
     max_reply_bytes: int
+    max_event_bytes: int = 8 * 1024 * 1024
+    stream_idle_seconds: float = 60.0
+
+
+class Sink(Protocol):
+    """Takes the body of a reply that is a stream of events."""
+
+    async def take(self, chunk: bytes) -> bool:
+        """Take the next piece, and return whether more is wanted.
+
+        Raises UnreadableBodyError for what is too much.
+        """
+        ...
+
+    def cut(self) -> None:
+        """Take that no more will come."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +91,8 @@ class Errand:
     `name` is the word for it in errors. `url` is absolute and of a bound origin. `headers` go
     beside those of the client and before them. `body` None is a GET. `scan` finds the id of a
     task in the pieces of an incomplete reply, where one matters. `identity` keeps apart what must
-    not mix, where the client can.
+    not mix, where the client can. A successful reply that is a stream of events goes to `sink`,
+    where there is one, and is not kept.
     """
 
     name: str
@@ -75,15 +102,17 @@ class Errand:
     auth: httpx.Auth | None = field(default=None, repr=False)
     scan: TaskIdScan | None = None
     identity: Identity = NOBODY
+    sink: Sink | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A complete HTTP reply, whatever its status."""
+    """A complete HTTP reply, whatever its status; the body of one `streamed` went to the sink."""
 
     status: int
     headers: httpx.Headers
     body: bytes = field(repr=False)
+    streamed: bool = False
 
     @property
     def is_success(self) -> bool:
@@ -104,7 +133,7 @@ class Carrier:
         if not isinstance(client, httpx.AsyncClient):
             raise UsageError(f"client must be an httpx.AsyncClient; got {type(client).__name__}")
         self._client = client
-        self._bounds = bounds
+        self.bounds = bounds
         # Time belongs to the caller of `carry`, who cancels it: a limit of the client's on reading,
         # five seconds unless it was told otherwise, would turn a slow answer into an unknown one,
         # and a wait in its queue is no failure. Its limit on connecting stays: nothing has left
@@ -118,9 +147,12 @@ class Carrier:
             closed = PeerUnreachableError(phase="connect", url=str(errand.url), reason=CLOSED)
             closed.__cause__ = UsageError(CLOSED)
             return NotSent(closed)
-        received = Received(exchange, limit=self._bounds.max_reply_bytes, scan=errand.scan)
+        received = Received(exchange, limit=self.bounds.max_reply_bytes, scan=errand.scan)
         try:
             return await self._round_trip(errand, exchange, received)
+        except SilentStreamError as problem:
+            silent = LostReplyError(method=errand.name, phase="idle", reason=str(problem))
+            return Lost(silent, evidence=exchange.evidence)
         except UnreadableBodyError as problem:
             unreadable = InvalidReplyError(
                 method=errand.name, reason=str(problem), status=exchange.http_status
@@ -141,15 +173,15 @@ class Carrier:
         trace = HeadTrace()
         request, auth = self._built(errand, exchange, trace)
         try:
-            response = await self._client.send(
-                request, stream=True, auth=auth, follow_redirects=False
-            )
+            response = await self._sent(request, auth, errand)
         except (httpx.RemoteProtocolError, httpx.InvalidURL):
             if trace.redirect is None:
                 raise
             exchange.http_status = trace.redirect
             return Answer(trace.redirect, httpx.Headers(), b"")
         exchange.http_status = response.status_code
+        if errand.sink is not None and is_event_stream(response):
+            return await self._streamed(response, errand.sink, exchange)
         try:
             await read_body(response, received)
         except BaseException:
@@ -158,12 +190,36 @@ class Carrier:
             raise
         return Answer(response.status_code, response.headers, received.whole())
 
+    async def _sent(
+        self, request: httpx.Request, auth: httpx.Auth | None, errand: Errand
+    ) -> httpx.Response:
+        """Send a request. A peer may hold a send as long as it works, but not a subscription."""
+        send = self._client.send
+        if errand.sink is None or errand.scan is not None:
+            return await send(request, stream=True, auth=auth, follow_redirects=False)
+        with anyio.move_on_after(self.bounds.stream_idle_seconds):
+            return await send(request, stream=True, auth=auth, follow_redirects=False)
+        raise SilentStreamError(self.bounds.stream_idle_seconds)
+
+    async def _streamed(self, response: httpx.Response, sink: Sink, exchange: Exchange) -> Answer:
+        """Hand a stream on to its end; whoever is told to stop closes the connection at once."""
+        try:
+            await read_stream(
+                response, sink.take, exchange, idle_seconds=self.bounds.stream_idle_seconds
+            )
+        except BaseException:
+            sink.cut()
+            await give_up(response)
+            raise
+        sink.cut()
+        return Answer(response.status_code, response.headers, b"", streamed=True)
+
     def _built(
         self, errand: Errand, exchange: Exchange, trace: HeadTrace
     ) -> tuple[httpx.Request, httpx.Auth | None]:
         auth = self._client.auth if errand.auth is None else errand.auth
         if auth is not None:
-            auth = WatchedAuth(auth, errand.body, exchange, limit=self._bounds.max_reply_bytes)
+            auth = WatchedAuth(auth, errand.body, exchange, limit=self.bounds.max_reply_bytes)
         extensions = {
             "timeout": self._timeout,
             OPERATION_EXTENSION: str(errand.name),

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
+    from a2a_delegate.lifecycle.operations import StreamEvent
 
 EVIDENCE_BYTES = 64 * 1024
 """How much of a reply is kept to show what came."""
@@ -30,21 +31,34 @@ def _nothing() -> None:
     """Take the news that nobody waits for."""
 
 
+def _unseen(_: StreamEvent) -> None:
+    """Take an event that nobody waits for."""
+
+
+async def _at_once() -> None:
+    """Hold nothing back."""
+
+
 @dataclass(slots=True)
 class Exchange:
     """One attempt of one request: filled by whoever carries it, read by whoever judges it.
 
     `on_left` is called once, as the first byte of the body is about to be handed over; `on_id`
-    as soon as the reply shows a task id, which may be long before the reply is complete.
+    as soon as the reply shows a task id, which may be long before the reply is complete; `on_event`
+    for each event of a stream, and `pace` is awaited after it, by which a slow reader holds the
+    stream back. `shown`: an event has come.
     `evidence` is what has come of the reply so far; it is here, and not only in what the carrier
     returns, because a carrier that is cancelled returns nothing.
     """
 
     on_left: Callable[[], None] = _nothing
     on_id: Callable[[str], None] = _ignore
+    on_event: Callable[[StreamEvent], None] = _unseen
+    pace: Callable[[], Awaitable[None]] = _at_once
     body_left: bool = False
     sealed: bool = False
     http_status: int | None = None
+    shown: bool = False
     _seen: bytearray = field(default_factory=bytearray, init=False, repr=False)
 
     def leave(self) -> None:
@@ -54,6 +68,11 @@ class Exchange:
         if not self.body_left:
             self.body_left = True
             self.on_left()
+
+    def show(self, event: StreamEvent) -> None:
+        """Take an event of the stream that the reply is."""
+        self.shown = True
+        self.on_event(event)
 
     @property
     def evidence(self) -> bytes:

@@ -11,7 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from a2a_delegate.bindings.carriage import Carrier, Errand
-from a2a_delegate.bindings.streaming import EVENT_STREAM, carried
+from a2a_delegate.bindings.reading import EVENT_STREAM
+from a2a_delegate.bindings.streaming import carried
 from a2a_delegate.lifecycle.operations import OperationName
 from a2a_delegate.wire import envelope
 from a2a_delegate.wire.cut_reply import TaskIdScan

@@ -8,6 +8,7 @@ millions save nothing that is worth it.
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, cast
 
@@ -15,10 +16,12 @@ import anyio
 import httpx
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
     from a2a_delegate.bindings.exchange import Exchange
     from a2a_delegate.wire.cut_reply import TaskIdScan
+
+EVENT_STREAM = "text/event-stream"
 
 _CLOSING_SECONDS = 1.0
 """How long a connection that is given up may take to close."""
@@ -33,6 +36,13 @@ _LEFTOVERS = 20_000
 
 class UnreadableBodyError(Exception):
     """The body is none that is read here: too large, or in an encoding that nobody asked for."""
+
+
+class SilentStreamError(Exception):
+    """A stream showed no sign of life for too long."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"no byte came for {seconds:g} s")
 
 
 class Received:
@@ -124,6 +134,51 @@ async def read_body(response: httpx.Response, received: Received) -> None:
         raise
     await response.aclose()
     _refuse(encoding)
+
+
+def is_event_stream(response: httpx.Response) -> bool:
+    """Whether a reply is a successful stream of events (HTML standard, section 9.2)."""
+    if not response.is_success:
+        return False
+    said: str = response.headers.get("content-type", "")
+    return said.partition(";")[0].strip().lower() == EVENT_STREAM
+
+
+async def read_stream(
+    response: httpx.Response,
+    take: Callable[[bytes], Awaitable[bool]],
+    exchange: Exchange,
+    *,
+    idle_seconds: float,
+) -> None:
+    """Hand on the pieces of a stream as they come, to its end or until no more is wanted.
+
+    Any byte is a sign of life, also of a comment; while a piece is being taken the peer need give
+    none. Raises SilentStreamError where none comes for `idle_seconds`, UnreadableBodyError for an
+    encoding that nobody asked for, and whatever `take` or the transport raises. The response is to
+    be given up then.
+    """
+    _refuse(_encoding_of(response))
+    if response.is_stream_consumed:
+        exchange.see(response.content)
+        await take(response.content)
+        return
+    chunks = aiter(_stream_of(response))
+    pieces = 0
+    with anyio.move_on_after(idle_seconds) as silence:
+        async for chunk in chunks:
+            silence.deadline = math.inf
+            exchange.see(chunk)
+            pieces += 1
+            if not pieces % _IN_A_ROW:
+                await anyio.lowlevel.cancel_shielded_checkpoint()
+            if not await take(chunk):
+                await _let_go(chunks)
+                break
+            silence.deadline = anyio.current_time() + idle_seconds
+    if silence.cancelled_caught:
+        raise SilentStreamError(idle_seconds)
+    await response.aclose()
 
 
 def bounded(response: httpx.Response, limit: int) -> None:

@@ -37,6 +37,7 @@ from a2a_delegate.signals import (
     Settled,
     Signal,
     StateSeen,
+    StreamCut,
     TerminalChanged,
     TransportStuck,
 )
@@ -60,6 +61,7 @@ MEANINGS: Mapping[type[Signal], tuple[int, str]] = {
     StateSeen: (logging.DEBUG, "the task shows a state"),
     Progress: (logging.DEBUG, "the peer tells how it goes"),
     ArtifactChunk: (logging.DEBUG, "an artifact came"),
+    StreamCut: (logging.INFO, "the stream is over before the task"),
     AttemptFailed: (logging.WARNING, "a request failed"),
     Recovered: (logging.INFO, "the reply was lost and the task is found again"),
     ContextSubstituted: (logging.WARNING, "the peer put the task under another context"),
@@ -173,6 +175,8 @@ def _facts(signal: Signal) -> Mapping[str, _Fact]:  # noqa: PLR0911 - one for ea
         case ArtifactChunk(artifact=artifact, append=append):
             one = artifact.artifact_id
             return {"artifact_id": one, "parts": len(artifact.parts), "append": append}
+        case StreamCut(error=cut):
+            return {} if cut is None else _error(cut)
         case AttemptFailed(attempt, error):
             return {
                 "attempt": attempt.number,

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from a2a_delegate.bindings.carriage import Identity
 
-HELD = frozenset({OperationName.SEND.value})
+HELD = frozenset({OperationName.SEND.value, OperationName.SUBSCRIBE.value})
 """The operations that a peer may hold open for as long as it works."""
 
 IDLE_SECONDS = 2.0

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import Literal
 
+from a2a_delegate.bindings.carriage import Bounds
 from a2a_delegate.delegate import check_seconds
 from a2a_delegate.errors import UsageError
 from a2a_delegate.lifecycle.plan import Timing
@@ -26,7 +27,10 @@ class A2ADelegateConfig:
     - `max_reply_bytes`: replies over this size are not read further.
     - `allowed_origins`: origins besides the typed one that requests and credentials may go to.
     - `allow_downgrade`: speak an older version once a peer has refused the first one.
-    - `watch`: how a task is followed; `auto` chooses, and today chooses `poll`.
+    - `max_event_bytes`: events of a stream over this size end it; the task is asked for then.
+    - `stream_idle_timeout`: a stream of which no byte comes for so long is given up.
+    - `watch`: how a task is followed: `stream` as the peer shows it, `poll` by asking, `auto` by
+      stream where the card offers it. Beside a stream the task is asked for, slowly.
     - `auth_required`: what a task that needs credentials does: `return` ends with AuthRequired,
       `wait` watches on until they have reached it by another way.
     """
@@ -38,16 +42,18 @@ class A2ADelegateConfig:
     recovery_grace: float = 0.5
     recovery_timeout: float = 5.0
     client_context_ids: bool = True
+    stream_idle_timeout: float = 60.0
     max_reply_bytes: int = 32 * 1024 * 1024
+    max_event_bytes: int = 8 * 1024 * 1024
     allowed_origins: tuple[str, ...] = ()
     allow_downgrade: bool = False
-    watch: Literal["auto", "poll"] = "auto"
+    watch: Literal["auto", "stream", "poll"] = "auto"
     auth_required: Literal["return", "wait"] = "return"
 
     def __post_init__(self) -> None:
         if self.timeout is not None:
             check_seconds("timeout", self.timeout)
-        for name in ("poll_interval", "poll_interval_max", "cancel_grace"):
+        for name in ("poll_interval", "poll_interval_max", "cancel_grace", "stream_idle_timeout"):
             check_seconds(name, getattr(self, name))
         for name in ("recovery_grace", "recovery_timeout"):
             check_seconds(name, getattr(self, name), zero=True)
@@ -55,12 +61,18 @@ class A2ADelegateConfig:
             raise UsageError("poll_interval_max must not be less than poll_interval")
         for name in ("client_context_ids", "allow_downgrade"):
             _check_flag(name, getattr(self, name))
-        _check_word("watch", self.watch, "auto", "poll")
+        _check_word("watch", self.watch, "auto", "stream", "poll")
         _check_word("auth_required", self.auth_required, "return", "wait")
-        _check_bytes("max_reply_bytes", self.max_reply_bytes)
+        for name in ("max_reply_bytes", "max_event_bytes"):
+            _check_bytes(name, getattr(self, name))
         origins = _checked_texts("allowed_origins", self.allowed_origins)
         BoundOrigins(None, origins)
         object.__setattr__(self, "allowed_origins", origins)
+
+    @property
+    def bounds(self) -> Bounds:
+        """What limits replies."""
+        return Bounds(self.max_reply_bytes, self.max_event_bytes, self.stream_idle_timeout)
 
     @property
     def timing(self) -> Timing:

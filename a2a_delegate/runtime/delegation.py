@@ -31,6 +31,8 @@ Update: TypeAlias = StateSeen | Progress | ArtifactChunk
 """What a reader is shown while the peer works: states, status texts, artifacts."""
 
 _KEPT_UPDATES = 1024
+_UPDATES_AHEAD = 64
+"""How many updates a stream may be ahead of its reader."""
 _INTENT_PATIENCE = 1.0
 """Seconds that a delegate of somebody else has to tell its Intent, which comes before any I/O."""
 
@@ -40,8 +42,8 @@ class Delegation:
 
     `id` is its own name in this process; `handle` is there from before the first byte, and holds
     the peer's task id as soon as that is known. Iterate over it for updates: a reader that is
-    slower than the peer misses the oldest ones, and artifacts as they were before, but never the
-    outcome. One reader at a time.
+    slower than the peer holds its stream back; of what comes by asking it misses the oldest, and
+    artifacts as they were before, but never the outcome. One reader at a time.
     """
 
     def __init__(self, delegate: Delegate, request: DelegateRequest) -> None:
@@ -52,8 +54,10 @@ class Delegation:
         self._token = CancelToken()
         self._updates: deque[Update] = deque(maxlen=_KEPT_UPDATES)
         self._bell = Bell()
+        self._room = Bell()
         self._intent_told = False
         self._reading = False
+        self._paced = False
         self._task: OwnedTask | None = None
         self._scope_deadline = float("inf")
         self._result: DelegateResult | None = None
@@ -70,8 +74,12 @@ class Delegation:
         return await self.result()
 
     async def result(self) -> DelegateResult:
-        """Wait for the outcome. Raises UsageError where the request was refused as misuse."""
+        """Wait for the outcome. Raises UsageError where the request was refused as misuse.
+
+        From now on no update is waited for.
+        """
         task = self._started()
+        self._set_paced(paced=False)
         while not task.finished:
             await task.wait()
         if task.error is not None:
@@ -94,14 +102,26 @@ class Delegation:
         if self._reading:
             raise UsageError("a delegation has one reader at a time, and another one is waiting")
         self._reading = True
+        self._set_paced(paced=True)
         try:
             while not self._updates:
                 if task.finished:
                     raise StopAsyncIteration
                 await self._bell.wait()
-            return self._updates.popleft()
+            update = self._updates.popleft()
         finally:
             self._reading = False
+        self._room.ring()
+        return update
+
+    def _set_paced(self, *, paced: bool) -> None:
+        """Let the reader's pace be that of the stream, or not."""
+        self._paced = paced
+        self._room.ring()
+
+    async def _ready_for_more(self) -> None:
+        while self._paced and len(self._updates) >= _UPDATES_AHEAD:
+            await self._room.wait()
 
     def _started(self) -> OwnedTask:
         if self._task is None:
@@ -112,7 +132,7 @@ class Delegation:
         # The scope around the block is not around this task; its deadline is brought along.
         with anyio.CancelScope(deadline=self._scope_deadline):
             self._result = await self._delegate.dispatch(
-                self._request, cancel=self._token, observer=self._observe
+                self._request, cancel=self._token, observer=_Watcher(self)
             )
 
     def _observe(self, signal: Signal) -> None:
@@ -137,10 +157,13 @@ class Delegation:
         name = chunk.artifact.artifact_id
         if chunk.append or not name:
             return
-        for place, one in enumerate(self._updates):
-            if isinstance(one, ArtifactChunk) and one.artifact.artifact_id == name:
-                del self._updates[place]
-                return
+        old = [
+            one
+            for one in self._updates
+            if isinstance(one, ArtifactChunk) and one.artifact.artifact_id == name
+        ]
+        for one in old:
+            self._updates.remove(one)
 
     async def _begin(self) -> None:
         if self._task is not None:
@@ -173,6 +196,19 @@ class Delegation:
         if task.error is not None and not self._error_told:
             self._error_told = True
             raise task.error
+
+
+class _Watcher:
+    """The observer of one delegation, which holds its stream back for the reader."""
+
+    def __init__(self, delegation: Delegation) -> None:
+        self._delegation = delegation
+
+    def __call__(self, signal: Signal) -> None:
+        self._delegation._observe(signal)  # noqa: SLF001 - a part of it
+
+    async def ready_for_more(self) -> None:
+        await self._delegation._ready_for_more()  # noqa: SLF001 - a part of it
 
 
 class open_delegation:  # noqa: N801 - it is called like a function

@@ -17,9 +17,15 @@ from a2a_delegate.lifecycle.observations import (
     IdSeen,
     Observation,
     Started,
+    Streamed,
     TimePassed,
 )
-from a2a_delegate.lifecycle.operations import Operation, OperationName, Reply
+from a2a_delegate.lifecycle.operations import (
+    Operation,
+    OperationName,
+    Reply,
+    asks_for_stream,
+)
 from a2a_delegate.runtime.flight import Flight
 from a2a_delegate.runtime.owner import Bell, OwnedTask, uninterrupted
 from a2a_delegate.runtime.signalling import Observers
@@ -241,6 +247,10 @@ class Driver:
         if operation.name is OperationName.SEND:
             exchange.on_left = lambda: self._hear(BodyLeft())
             exchange.on_id = lambda task_id: self._hear(IdSeen(task_id))
+        if asks_for_stream(operation):
+            name = operation.name
+            exchange.on_event = lambda event: self._hear(Streamed(number, name, event))
+            exchange.pace = self._observers.ready_for_more
         clock, performer = self._clock, self._performer
         version, endpoint = performer.way_of(operation)
         flight = Flight(number, operation, exchange, clock.now(), clock.utc(), version, endpoint)

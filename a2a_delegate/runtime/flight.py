@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Literal
 
 from a2a_delegate.errors import LostReplyError, PeerUnreachableError
 from a2a_delegate.lifecycle.observations import Ended
-from a2a_delegate.lifecycle.operations import Fault, Lost, NotSent, Reply, Unreadable
+from a2a_delegate.lifecycle.operations import (
+    Fault,
+    Lost,
+    NotSent,
+    Reply,
+    StreamEnd,
+    Unreadable,
+)
 from a2a_delegate.outcome import Attempt, AttemptOutcome
 
 if TYPE_CHECKING:
@@ -59,6 +66,8 @@ class Flight:
         error = None if self.task is None else self.task.error
         reason = "" if error is None else f"{type(error).__name__} in the transport"
         problem: LostReplyError | PeerUnreachableError
+        if self.exchange.shown:
+            return StreamEnd()  # what it showed was an answer, whoever let it go
         if self.exchange.body_left:
             phase = self.let_go or ("cancel" if error is None else "read")
             problem = LostReplyError(method=self.operation.name.value, phase=phase, reason=reason)

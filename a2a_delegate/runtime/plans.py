@@ -39,8 +39,12 @@ class Planner:
         deadline: float | None,
         keeps_contexts: bool,
         fallback: AgentInterface | None,
+        streams: bool,
     ) -> Plan:
-        """Plan to send a message with a fresh id; `fallback` is of another version, if allowed."""
+        """Plan to send a message with a fresh id; `fallback` is of another version, if allowed.
+
+        `streams`: the peer's card offers to show its work, and that is wanted.
+        """
         message_id = self._clock.new_id()
         second = None
         # An answer goes by the version of its question: the task lives there (TURN-1).
@@ -49,13 +53,14 @@ class Planner:
             and fallback.version is not peer.version
             and asked.continues is None
         ):
-            second = self._route(asked, message_id, fallback)
+            second = self._route(asked, message_id, fallback, streams=streams)
         route = self._route(
             asked,
             message_id,
             peer.interface,
             looks_up=peer.can_look_up,
             keeps_contexts=keeps_contexts,
+            streams=streams,
         )
         return self._plan(route, Mission.HAND_OVER, deadline, second)
 
@@ -67,6 +72,7 @@ class Planner:
         deadline: float | None,
         keeps_contexts: bool,
         wait: bool,
+        streams: bool,
     ) -> Plan:
         """Plan to take up what a handle stands for, or (without `wait`) to look at it once."""
         sent = Message(handle.message_id, Role.USER, (), context_id=handle.context_id)
@@ -76,6 +82,7 @@ class Planner:
             looks_up=peer.can_look_up,
             by_context=keeps_contexts and handle.context_id is not None,
             answers=_question(handle.task_id, handle.answers, ""),
+            streams=streams and wait,
         )
         return self._plan(route, Mission.TAKE_UP if wait else Mission.LOOK, deadline)
 
@@ -90,6 +97,7 @@ class Planner:
             fallback=fallback,
             mission=mission,
             waits_for_auth=self._config.auth_required == "wait",
+            kept_bytes=self._config.max_reply_bytes,
         )
 
     def _route(
@@ -98,6 +106,7 @@ class Planner:
         message_id: str,
         interface: AgentInterface,
         *,
+        streams: bool,
         looks_up: bool = False,
         keeps_contexts: bool = False,
     ) -> Route:
@@ -131,10 +140,11 @@ class Planner:
         )
         return Route(
             intent,
-            SendMessage(message, asked.accepted_output_modes),
+            SendMessage(message, asked.accepted_output_modes, streamed=streams),
             looks_up=looks_up,
             by_context=lists and keeps_contexts and message.context_id is not None,
             own_context=own_context,
+            streams=streams,
             answers=_question(
                 message.task_id, intent.answers, "" if question is None else question.message_id
             ),

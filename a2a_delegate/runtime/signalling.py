@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from a2a_delegate.delegate import PacingObserver
 from a2a_delegate.signals import EvidenceFailed
 
 if TYPE_CHECKING:
@@ -34,6 +35,12 @@ class Observers:
                 raise
             except BaseException as problem:  # noqa: BLE001 - an observer harms nobody, whatever it raises
                 self._drop(observer, problem)
+
+    async def ready_for_more(self) -> None:
+        """Wait until every observer that holds a stream back has room for more of it."""
+        for observer in self._observers:
+            if isinstance(observer, PacingObserver):
+                await observer.ready_for_more()
 
     def _has(self, observer: Observer) -> bool:
         return any(one is observer for one in self._observers)

@@ -70,6 +70,16 @@ class EventStream:
                 raise EventTooLargeError(self._most)
         return events
 
+    @property
+    def unfinished(self) -> bytes:
+        """What has come of the data of an event that is not complete."""
+        data = b"" if self._data is None else bytes(self._data)
+        field, _, value = bytes(self._line).partition(b":")
+        if field != b"data":
+            return data
+        value = value.removeprefix(b" ")
+        return value if self._data is None else data + b"\n" + value
+
     def _take(self, piece: bytes, events: list[ServerSentEvent]) -> bool:
         """Add the events that a piece completes; return whether what is left may be held."""
         if self._opening:
