@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from typing import NoReturn
 
 _NEEDS = ("rich", "typer")
 
@@ -21,6 +24,11 @@ def main() -> None:
     Without the packages of the extra it says how to install them, and the status is 2. A Ctrl-C
     that comes before anything was begun ends it without a word.
     """
+    # The imports take longest of all that happens before the first byte leaves. An exception would
+    # not do there: the interpreter makes others of it, and in a callback of its own it drops it.
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _leave)
     try:
         from a2a_delegate.cli.app import app  # noqa: PLC0415 - the extra may not be installed
     except ModuleNotFoundError as missing:
@@ -29,7 +37,11 @@ def main() -> None:
         if sys.stderr is not None:
             sys.stderr.write(_HOW_TO_INSTALL.format(missing=missing.name))
         sys.exit(2)
-    except KeyboardInterrupt:
-        # The imports take longest of all that happens before the first byte leaves.
-        sys.exit(_INTERRUPTED)
+    finally:
+        signal.signal(signal.SIGINT, before)
     app(prog_name="a2a-delegate")
+
+
+def _leave(number: int, frame: object) -> NoReturn:
+    del number, frame
+    os._exit(_INTERRUPTED)

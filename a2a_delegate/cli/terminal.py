@@ -66,7 +66,7 @@ def write_answer(text: str) -> OSError | None:
         _write_whole(stream, text if text.endswith("\n") else f"{text}\n")
         stream.flush()
     except OSError as problem:
-        _silence(stream)
+        silence(stream)
         return problem
     return None
 
@@ -86,7 +86,7 @@ def _write_whole(stream: TextIO, text: str) -> None:
         left = left[written:]
 
 
-def _silence(stream: TextIO) -> None:
+def silence(stream: TextIO) -> None:
     """Let what is still buffered go nowhere, or the interpreter complains about it at its end."""
     with contextlib.suppress(OSError, ValueError), open(os.devnull, "wb") as nowhere:  # noqa: PTH123
         os.dup2(nowhere.fileno(), stream.fileno())
@@ -128,7 +128,7 @@ class Screen:
                 stream.write(f"{told}\n")
                 stream.flush()
         except OSError:
-            _silence(stream)
+            silence(stream)
 
     @contextlib.contextmanager
     def showing(self, line: Callable[[], str]) -> Iterator[None]:

@@ -1,4 +1,7 @@
-"""Words that the parser refuses, told as an object where `--json` is among them."""
+"""How the words are parsed, and how it is told what kept that from ending well.
+
+What the parser refuses is told as an object where `--json` is among the words.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from a2a_delegate.cli.delegating import Refused
 from a2a_delegate.cli.exit_status import ExitStatus
 from a2a_delegate.cli.outcome_json import outcome_object, spell
 from a2a_delegate.cli.report import written
-from a2a_delegate.cli.terminal import Screen, write_answer
+from a2a_delegate.cli.terminal import Screen, silence, write_answer
 from a2a_delegate.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,13 +36,19 @@ class Commands(TyperGroup):
     ) -> Any:
         """Parse the words and run the command that they name; exit with its status."""
         words = sys.argv[1:] if args is None else list(args)
-        if not _asks_for_json(words):
-            return super().main(args, **options)
         try:
+            if not _asks_for_json(words):
+                return super().main(args, **options)
             status = super().main(args, **{**options, "standalone_mode": False})
         except _WRONG_USAGE as wrong:
             lost = write_answer(spell(_refusal(wrong, words)))
             status = written(ExitStatus(wrong.exit_code), lost, Screen())
+        except OSError as lost:
+            # Help and version, which the parser writes itself; the commands know about theirs.
+            if lost.filename is not None:
+                raise
+            silence(sys.stdout)
+            status = written(ExitStatus.COMPLETED, lost, Screen())
         sys.exit(status)
 
 

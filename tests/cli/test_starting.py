@@ -49,12 +49,15 @@ def test_main_says_how_to_install_the_extra_and_takes_nothing_else_for_it(
         main()
 
 
-def test_a_ctrl_c_while_the_packages_are_imported_is_no_traceback() -> None:
+@pytest.mark.parametrize("name", ["typer", "httpx", "a2a_delegate.outcome"])
+def test_a_ctrl_c_while_the_packages_are_imported_is_no_traceback(name: str) -> None:
     code = (
-        "import sys\n"
+        "import os, signal, sys\n"
         "class Interrupting:\n"
         "    def find_spec(self, name, *_):\n"
-        "        if name == 'httpx': raise KeyboardInterrupt\n"
+        f"        if name == {name!r}:\n"
+        "            try: os.kill(os.getpid(), signal.SIGINT)\n"
+        "            finally: raise RuntimeError('some code makes others of an exception')\n"
         "sys.meta_path.insert(0, Interrupting())\n"
         "from a2a_delegate.cli import main\n"
         "main()\n"
@@ -124,6 +127,30 @@ def test_help_teaches(words: tuple[str, ...], told: list[str]) -> None:
 def test_help_claims_nothing_that_is_not_there() -> None:
     text = run("--help").out.decode()
     assert not re.search(r"\b(list|show|fan-out|check|record|console)\b", text)
+
+
+@pytest.mark.spec("CLI-9")
+@pytest.mark.parametrize(
+    "words", [("--help",), ("--version",), ("send", "-h"), ("card", "-h", "--json")]
+)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_help_that_cannot_be_written_is_no_success(words: tuple[str, ...], unbuffered: str) -> None:
+    shell = ("/bin/sh", "-c", 'exec "$0" "$@" > /dev/full', *COMMAND)
+    done = run(*words, command=shell, env={"PYTHONUNBUFFERED": unbuffered})
+    assert done.err == "the answer could not be written: No space left on device\n"
+    assert done.status == 1
+
+
+def test_a_ctrl_c_that_is_ignored_stays_so() -> None:
+    # As of a job that a shell runs in the background.
+    code = (
+        "import signal\n"
+        "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "from a2a_delegate.cli import main\n"
+        "try: main()\n"
+        "finally: print(signal.getsignal(signal.SIGINT).name)"
+    )
+    assert run("--version", command=python(code)).out.endswith(b"SIG_IGN\n")
 
 
 def test_the_version_is_shown() -> None:
