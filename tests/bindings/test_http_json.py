@@ -287,7 +287,8 @@ NO_PATH = httpx.Response(404, json={"code": -32001, "message": "Task not found: 
 )
 @pytest.mark.spec("BIND-5", "BIND-8", "BIND-9")
 async def test_the_events_of_a_stream_are_told_as_they_come(name: OperationName, path: str) -> None:
-    mirror, shown = Mirror(SSE), list[StreamEvent]()
+    shown: list[StreamEvent] = []
+    mirror = Mirror(SSE)
     exchange = Exchange(on_event=shown.append)
     async with httpx.AsyncClient(transport=mirror) as client:
         answer = await over(client).call(asking(name, streamed=True), exchange)
