@@ -72,10 +72,6 @@ class Peer:
     def __repr__(self) -> str:
         return f"<Peer at {self._agreed.origin}, A2A {self.version}>"
 
-    def __copy__(self) -> Peer:
-        """Return a peer that is asked at the same places, and downgrades on its own."""
-        return self._twin()
-
     def _twin(self, **differences: object) -> Peer:
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__, **differences)
