@@ -180,7 +180,8 @@ class A2ARequestError(DelegateError):
 
     `method` is the operation, `status` the HTTP status, `code` the JSON-RPC code, `reason` the
     `google.rpc.ErrorInfo` reason, `message` the peer's words, `retry_after` seconds; each None
-    where the peer said nothing.
+    where the peer said nothing. `task_id` is the task that the request named, None where it named
+    none.
     """
 
     def __init__(

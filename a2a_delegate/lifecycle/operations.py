@@ -121,6 +121,17 @@ def asks_for_stream(operation: Operation) -> bool:
             return False
 
 
+def task_named_in(operation: Operation) -> str | None:
+    """Return the id of the task that an operation is about; None where it names none."""
+    match operation:
+        case SendMessage(message=message):
+            return message.task_id
+        case ListTasks():
+            return None
+        case _:
+            return operation.task_id
+
+
 class FaultKind(Enum):
     """What an error answer means, whatever version and binding it came by."""
 

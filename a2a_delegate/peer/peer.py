@@ -10,7 +10,12 @@ import httpx
 from a2a_delegate.bindings.call import Call
 from a2a_delegate.bindings.carriage import Identity
 from a2a_delegate.errors import UsageError
-from a2a_delegate.lifecycle.operations import ListTasks, asks_for_stream
+from a2a_delegate.lifecycle.operations import (
+    Fault,
+    ListTasks,
+    asks_for_stream,
+    task_named_in,
+)
 from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.peer.credentials import Credentials
 from a2a_delegate.peer.origins import origin_of
@@ -162,6 +167,9 @@ class Peer:
         answer = await face.carriage.call(call, exchange)
         if isinstance(answer, WireResult):
             return decoded(face.dialect, operation, answer)
+        if isinstance(answer, Fault):
+            # No binding knows of tasks, and few peers repeat in an error which one it is about.
+            answer.error.task_id = task_named_in(operation)
         return answer
 
     def _face_for(self, operation: Operation) -> _Face:

@@ -23,6 +23,7 @@ from a2a_delegate.lifecycle.operations import (
     Lost,
     NotSent,
     SendMessage,
+    SubscribeToTask,
     TaskPage,
     TaskReply,
     Unreadable,
@@ -95,6 +96,30 @@ async def test_a_task_is_sent_asked_for_and_cancelled(version: str, agreement: A
         missing = await peer.perform(GetTask("no-such-task"), Exchange())
         assert isinstance(missing, Fault)
         assert missing.kind is FaultKind.TASK_NOT_FOUND
+
+
+@pytest.mark.spec("WIRE-19")
+@pytest.mark.parametrize(
+    ("operation", "task_id"),
+    [
+        (GetTask("t-1"), "t-1"),
+        (CancelTask("t-1"), "t-1"),
+        (SubscribeToTask("t-1"), "t-1"),
+        (SendMessage(Message("m", Role.USER, (TextPart("go on"),), task_id="t-1")), "t-1"),
+        (send("begin"), None),
+        (ListTasks(), None),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+async def test_an_error_answer_says_which_task_was_asked_about(
+    operation: Operation, task_id: str | None
+) -> None:
+    scripted = ScriptedPeer(streaming=True)
+    scripted.always(Asked(operation.name), Respond(500, body="no"))
+    async with scripted.client() as client:
+        answer = await make(client, Agreement(V1)).perform(operation, Exchange())
+    assert isinstance(answer, Fault)
+    assert answer.error.task_id == task_id
 
 
 async def test_an_agent_of_1_0_lists_its_tasks() -> None:
