@@ -124,15 +124,6 @@ class Assembly:
         self._kept = sum([one.size for one in self._by_name.values()])
         self._whole = task.artifacts if final else None
 
-    def copy(self) -> Assembly:
-        """Return one that goes on alone."""
-        twin = Assembly(self._limit)
-        twin._kept, twin._whole = self._kept, self._whole
-        twin._by_name = {
-            name: replace(one, parts=one.parts.copy()) for name, one in self._by_name.items()
-        }
-        return twin
-
 
 def _growing(shown: Artifact, *, size: int = 0, streamed: bool = False) -> _Growing:
     return _Growing(replace(shown, parts=()), list(shown.parts), size, streamed)

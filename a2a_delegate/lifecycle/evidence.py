@@ -349,7 +349,8 @@ class Evidence:
         if message is not None and not over and message != self.progress_seen:
             self.progress_seen = message
             yield Progress(task.id, message)
-        yield from self.made.show(task, final=state.is_terminal or state.is_interrupted)
+        asks = state.is_interrupted and self.end_seen is None
+        yield from self.made.show(task, final=state.is_terminal or asks)
 
     def _as_ended(self, task: Task) -> Task:
         """Return a snapshot with the end that a stream has shown: the first one stays (law 3).

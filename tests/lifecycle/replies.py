@@ -17,6 +17,7 @@ from a2a_delegate.errors import (
     PeerUnreachableError,
 )
 from a2a_delegate.lifecycle.operations import (
+    ArtifactUpdate,
     Fault,
     FaultKind,
     Lost,
@@ -24,6 +25,8 @@ from a2a_delegate.lifecycle.operations import (
     NotSent,
     OperationName,
     SendMessage,
+    StatusUpdate,
+    StreamEnd,
     TaskPage,
     TaskReply,
     Unreadable,
@@ -80,6 +83,13 @@ NEWER: Final = Route(
     own_context=True,
 )
 OLDER: Final = Route(handle_for(BARE, version="0.3"), SendMessage(BARE))
+
+
+def streaming(route: Route) -> Route:
+    """Return the route to a peer that shows its work as a stream of events."""
+    return replace(route, send=replace(route.send, streamed=True), streams=True)
+
+
 ANSWERING: Final = replace(
     OLDER,
     send=SendMessage(replace(BARE, task_id=TASK)),
@@ -115,6 +125,29 @@ def shown(word: str, *history: str) -> TaskReply:
         for one in history
     )
     return TaskReply(task(word, history=said))
+
+
+def status(word: str, text: str | None = None, *, task_id: str = TASK) -> StatusUpdate:
+    """Return the event of a stream by which a task gets into that state, saying so or not."""
+    words = None if text is None else Message(f"says {text}", Role.AGENT, (TextPart(text),))
+    state = TaskState(word) if word in _WORDS else TaskState.UNKNOWN
+    return StatusUpdate(task_id, TaskStatus(state, word, words), CONTEXT)
+
+
+def piece(
+    text: str, *, append: bool = True, name: str = "made", task_id: str = TASK, size: int = 10
+) -> ArtifactUpdate:
+    """Return the event of a stream that shows an artifact, or more of it."""
+    return ArtifactUpdate(task_id, Artifact(name, (TextPart(text),)), append, CONTEXT, size)
+
+
+def with_artifacts(word: str, *texts: str) -> TaskReply:
+    """Return a task that shows artifacts: the first is called made, the others by their places."""
+    made = [
+        Artifact(f"made {place}" if place else "made", (TextPart(text),))
+        for place, text in enumerate(texts)
+    ]
+    return TaskReply(replace(task(word), artifacts=tuple(made)))
 
 
 def asking(
@@ -193,6 +226,9 @@ ENDINGS: Mapping[str, Reply] = {
     "page, ours and more": _page(TASK, more="next"),
     "page, two and more": _page(TASK, "task-2", more="next"),
     "no list": fault(FaultKind.UNSUPPORTED, "list"),
+    "over": StreamEnd(),
+    "cut": StreamEnd(LostReplyError(method="send", phase="read")),
+    "no stream": fault(FaultKind.UNSUPPORTED, "subscribe"),
     **{state: TaskReply(task(state)) for state in STATES},
     **{f"{state}, ours": shown(state, OURS.message_id) for state in STATES},
     "completed, before": shown("completed", "message-0", QUESTION_ID),

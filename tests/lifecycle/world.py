@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
+from a2a_delegate.lifecycle.assembly import Assembly
 from a2a_delegate.lifecycle.commands import Downgrade, LetGo, Perform, Settle, Tell
 from a2a_delegate.lifecycle.machine import Lifecycle
 from a2a_delegate.lifecycle.observations import (
@@ -166,6 +167,16 @@ def twin_of(thing: T, _fields: dict[type, tuple[str, ...]] = {}) -> T:  # noqa: 
     return twin
 
 
+def twin_of_assembly(assembly: Assembly) -> Assembly:
+    """Return the same pieces, to go on from alone."""
+    twin = Assembly(assembly._limit)  # noqa: SLF001 - a whole state, not a part
+    twin._kept, twin._whole = assembly._kept, assembly._whole  # noqa: SLF001
+    for name, growing in assembly._by_name.items():  # noqa: SLF001
+        twin._by_name[name] = other = twin_of(growing)  # noqa: SLF001
+        other.parts = growing.parts.copy()
+    return twin
+
+
 def twin_of_machine(machine: Lifecycle) -> Lifecycle:
     """Return a machine in the same state that goes on alone; between two steps only."""
     twin = object.__new__(Lifecycle)
@@ -173,7 +184,7 @@ def twin_of_machine(machine: Lifecycle) -> Lifecycle:
     twin._desk = desk = twin_of(machine._desk)  # noqa: SLF001 - a whole state, not a part
     desk.seen = twin_of(desk.seen)
     desk.seen.attempts = desk.seen.attempts.copy()
-    desk.seen.made = desk.seen.made.copy()
+    desk.seen.made = twin_of_assembly(desk.seen.made)
     desk.flight, desk.outbox = desk.flight.copy(), []
     desk.search = twin_of(desk.search)
     return twin
