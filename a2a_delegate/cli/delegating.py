@@ -17,7 +17,7 @@ from a2a_delegate.peer.own_client import own_client
 from a2a_delegate.peer.places import places_of
 from a2a_delegate.runtime.card_lookup import CARD_TIMEOUT, fetch_agent_card
 from a2a_delegate.runtime.plans import interface_of
-from a2a_delegate.wire.spoken import dialect_for
+from a2a_delegate.wire.spoken import dialect_for, lists_tasks
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Mapping
@@ -162,8 +162,7 @@ def needs_card(handle: DelegationHandle) -> bool:
         interface = interface_of(handle)
     except UsageError:
         return False  # it is refused, whatever a card says
-    dialect = dialect_for(interface.version, interface.binding)
-    return dialect is not None and not dialect.lists_tasks
+    return not lists_tasks(interface.version, interface.binding)
 
 
 @contextlib.asynccontextmanager

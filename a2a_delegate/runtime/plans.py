@@ -10,7 +10,7 @@ from a2a_delegate.lifecycle.plan import Mission, Plan, Question, Route
 from a2a_delegate.model.card import AgentInterface, Binding, ProtocolVersion
 from a2a_delegate.model.message import Message, Role, digest_of
 from a2a_delegate.outcome import DelegationHandle
-from a2a_delegate.wire.dialect import DIALECTS
+from a2a_delegate.wire.spoken import lists_tasks
 
 if TYPE_CHECKING:
     from a2a_delegate.delegate import DelegateRequest
@@ -113,7 +113,7 @@ class Planner:
         """Say how the message goes by one interface; ids of ours go where they can be listed."""
         question = asked.continues
         context_id = asked.context_id if question is None else question.context_id
-        lists = DIALECTS[interface.version].lists_tasks
+        lists = lists_tasks(interface.version, interface.binding)
         own_context = (
             self._config.client_context_ids and lists and question is None and context_id is None
         )

@@ -65,4 +65,4 @@ DIALECTS: Mapping[ProtocolVersion, Dialect] = MappingProxyType(
         ProtocolVersion.V1_0: v1_0.DIALECT,
     }
 )
-"""The dialects that have landed."""
+"""The dialects that JSON-RPC carries; `spoken.dialect_for` has those of every binding."""

@@ -12,13 +12,12 @@ from a2a_delegate.errors import (
 )
 from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.wire.card_reader import SPOKEN_VERSIONS
-from a2a_delegate.wire.spoken import dialect_for
+from a2a_delegate.wire.spoken import dialect_for, lists_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
     from a2a_delegate.model.card import AgentCard, AgentInterface
-    from a2a_delegate.wire.dialect import Dialect
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ def agree(card: AgentCard, *, is_bound: Callable[[str], None]) -> Agreement:
     Raises A2AProtocolMismatchError (no interface at all), InvalidAgentCardError (none that is
     spoken, or a required extension: none is spoken, BIND-4), UnsafeEndpointError.
     """
-    spoken = [one for one in card.interfaces if _dialect(one) is not None]
+    spoken = [one for one in card.interfaces if dialect_for(one.version, one.binding)]
     if not spoken:
         _refuse_interfaces(card)
     _refuse_extensions(card)
@@ -60,13 +59,8 @@ def agree(card: AgentCard, *, is_bound: Callable[[str], None]) -> Agreement:
     )
 
 
-def _dialect(interface: AgentInterface) -> Dialect | None:
-    return dialect_for(interface.version, interface.binding)
-
-
 def _lists(interface: AgentInterface) -> bool:
-    dialect = _dialect(interface)
-    return dialect is not None and dialect.lists_tasks
+    return lists_tasks(interface.version, interface.binding)
 
 
 def _bound(

@@ -35,3 +35,9 @@ def dialect_for(version: ProtocolVersion, binding: Binding) -> Dialect | None:
             return _PROTO_JSON.get(version)
         case Binding.GRPC:
             return None
+
+
+def lists_tasks(version: ProtocolVersion, binding: Binding) -> bool:
+    """Whether a version has words for a list of tasks over a binding."""
+    dialect = dialect_for(version, binding)
+    return dialect is not None and dialect.lists_tasks

@@ -4,7 +4,7 @@ import pytest
 
 from a2a_delegate.model.card import Binding, ProtocolVersion
 from a2a_delegate.wire import v0_2, v0_3, v0_3_proto, v1_0
-from a2a_delegate.wire.spoken import SPOKEN_BINDINGS, dialect_for
+from a2a_delegate.wire.spoken import SPOKEN_BINDINGS, dialect_for, lists_tasks
 
 SPOKEN = {
     (ProtocolVersion.V0_2, Binding.JSONRPC): v0_2.DIALECT,
@@ -25,3 +25,5 @@ def test_each_version_has_its_words_over_each_binding_or_none(
     assert dialect is SPOKEN.get((version, binding))
     assert dialect is None or dialect.version is version
     assert dialect is None or binding in SPOKEN_BINDINGS
+    lists = version is ProtocolVersion.V1_0 and binding is not Binding.GRPC
+    assert lists_tasks(version, binding) is lists
