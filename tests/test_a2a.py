@@ -67,13 +67,15 @@ WRONG: Any = [
     ("client_context_ids", 0),
     ("client_context_ids", None),
     ("allow_downgrade", "yes"),
-    ("watch", "stream"),
     ("watch", "push"),
     ("watch", None),
     ("watch", ["auto"]),
     ("max_reply_bytes", 0),
     ("max_reply_bytes", 1.5),
     ("max_reply_bytes", True),
+    ("max_event_bytes", 0),
+    ("stream_idle_timeout", 0),
+    ("stream_idle_timeout", None),
     ("allowed_origins", "https://rpc.example"),
     ("allowed_origins", 5),
     ("allowed_origins", (5,)),
@@ -113,6 +115,7 @@ def test_the_defaults_are_those_that_are_documented() -> None:
         "auto",
     )
     assert (config.max_reply_bytes, config.allowed_origins) == (32 * 1024 * 1024, ())
+    assert (config.max_event_bytes, config.stream_idle_timeout) == (8 * 1024 * 1024, 60)
     assert A2ADelegateConfig(timeout=None, recovery_grace=0, recovery_timeout=0).timeout is None
     listed = A2ADelegateConfig(allowed_origins=origins)  # type: ignore[arg-type]
     assert listed.allowed_origins == ("https://rpc.example",)

@@ -68,6 +68,7 @@ from a2a_delegate import (
     Message,
     Observer,
     OutputMismatchError,
+    PacingObserver,
     Part,
     PeerUnreachableError,
     Progress,
@@ -80,6 +81,7 @@ from a2a_delegate import (
     Settled,
     Signal,
     StateSeen,
+    StreamCut,
     Task,
     TaskFailedError,
     TaskState,
@@ -305,6 +307,9 @@ def shown(signal: Signal) -> str:  # noqa: C901, PLR0911, PLR0912 - one case eac
         case ArtifactChunk(_, artifact, append):
             assert_type(append, bool)
             return artifact.text
+        case StreamCut(task_id, cut):
+            assert_type(cut, DelegateError | None)
+            return task_id
         case AttemptFailed(failed, error):
             assert_type(failed, Attempt)
             return str(error)
@@ -325,11 +330,20 @@ def shown(signal: Signal) -> str:  # noqa: C901, PLR0911, PLR0912 - one case eac
             assert_never(signal)
 
 
+class Paced:
+    def __call__(self, signal: Signal) -> None: ...
+
+    async def ready_for_more(self) -> None: ...
+
+
 async def listened(delegate: Delegate) -> list[Signal]:
     heard: list[Signal] = []
     await delegate.dispatch("a", observer=heard.append)
     await delegate.dispatch("a", observer=lambda signal: print(shown(signal)))  # noqa: T201
     await delegate.dispatch("a", observer=len)  # type: ignore[arg-type]
+    paced: PacingObserver = Paced()
+    await delegate.dispatch("a", observer=Paced())
+    await paced.ready_for_more()
     return heard
 
 
