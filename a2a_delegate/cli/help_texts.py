@@ -236,8 +236,9 @@ PEER_EXAMPLES = f"""\
 {_AS_IS}  [[cancel]]              # all cancels
   does = "LyingCancel"
 
-Tables are card, send, get, list and cancel. What is said of a call goes before what is said of a
-prompt, and that before what is said of all. A prompt means the gets and cancels of its task too.
+Tables are card, send, get, list, cancel and subscribe; a streamed send is a send, and needs
+`streaming = true` above. What is said of a call goes before what is said of a prompt, and that
+before what is said of all. A prompt means what is asked about its task too.
 
 {_AS_IS}Exit status: 0 closed by a signal, 1 the address could not be written, 2 wrong usage.
 """

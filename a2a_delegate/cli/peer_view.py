@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from a2a_delegate.testing.catalogue import Description
     from a2a_delegate.testing.happenings import Happening
     from a2a_delegate.testing.peer import ScriptedPeer
-    from a2a_delegate.testing.truth import RequestFact, TaskFact
+    from a2a_delegate.testing.truth import RequestFact, StreamFact, TaskFact
 
 _LINE: Final = 200
 _PROMPT: Final = 40
@@ -44,6 +44,8 @@ def line_of(happening: Happening) -> str | None:
 def _became(over: RequestOver) -> str:
     """Tell the effect of a request: on the agent, on its client, and on the connection."""
     effects = ["work begun"] if over.ran else []
+    if over.request.stream is not None:
+        effects.append(f"{over.request.stream.events} events")
     if over.behaviour is None:
         effects.append("not read")
     effects.append(f"{over.sent} bytes" if over.sent else "no byte sent")
@@ -76,11 +78,17 @@ def truth_object(peer: ScriptedPeer) -> dict[str, JSON]:
         "requests": len(truth.requests),
         "sends": truth.sends,
         "cancels": truth.cancels,
+        "subscriptions": truth.subscriptions,
+        "streams": [_stream(one.stream) for one in truth.requests if one.stream is not None],
         "open": truth.open,
         "runs": dict(truth.runs),
         "tasks": [_task(one) for one in truth.tasks],
         "unused": [f"{operation}: {spelled(behaviour)}" for operation, behaviour in peer.pending],
     }
+
+
+def _stream(stream: StreamFact) -> dict[str, JSON]:
+    return {"events": stream.events, "end": str(stream.end)}
 
 
 def _task(task: TaskFact) -> dict[str, JSON]:

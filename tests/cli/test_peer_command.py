@@ -109,6 +109,32 @@ def test_with_json_the_address_and_the_truth_are_objects(flaky: Path) -> None:
     assert (truth["sends"], truth["cancels"]) == (1, 0)
 
 
+@pytest.mark.spec("PEER-1", "PEER-2", "SCEN-4")
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_what_was_streamed_is_told(tmp_path: Path, words: tuple[str, ...]) -> None:
+    path = tmp_path / "streaming.toml"
+    path.write_text("[peer]\nstreaming = true\n[[send]]\ndoes = 'StopStream'\nafter = 2\n")
+    message = {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "task"}]}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "SendStreamingMessage"}
+    with serving(str(path), *words) as (process, line):
+        url = json.loads(line)["url"] if words else line.decode().strip()
+        reply = httpx.post(
+            f"{url}/rpc",
+            json={**call, "params": {"message": message}},
+            headers={"A2A-Version": "1.0"},
+            timeout=PATIENCE,
+        )
+        assert reply.text.count("data: ") == 2
+        _, _, err = stopped(process)
+    lines = err.splitlines()
+    assert lines[0] == "#1 send 1.0: StopStream(after=2)"
+    assert lines[1].startswith("#1 send 1.0 'task': work begun, 2 events, ")
+    if words:
+        truth = json.loads(lines[-1])
+        assert truth["streams"] == [{"events": 2, "end": "ended by the peer"}]
+        assert truth["subscriptions"] == 0
+
+
 @pytest.mark.spec("PEER-1")
 def test_what_a_client_says_harms_neither_the_terminal_nor_the_log() -> None:
     with serving() as (process, line):

@@ -18,23 +18,38 @@ from a2a_delegate.testing import (
     Dribble,
     DropAfterAccepting,
     EarlyReply,
+    EventFormat,
+    EventKind,
+    EventOrder,
+    Finished,
+    GreedyFirstChunk,
     Honest,
+    InsertEvent,
+    Intruder,
+    LineEnd,
     Loss,
     LyingCancel,
     Moment,
+    Opening,
     Operation,
     Overtaken,
+    Pings,
     RawReply,
     RefuseConnection,
     Respond,
     Rewrite,
     RpcError,
+    Stop,
+    StopStream,
+    Subscription,
     UnknownState,
+    WithoutEvents,
 )
 from a2a_delegate.testing.acts import Act
 from a2a_delegate.testing.behaviours import Layer
 from a2a_delegate.testing.catalogue import BEHAVIOURS, KINDS, descriptions, parameters_of, spelled
 from a2a_delegate.testing.scenario import MAX_BYTES, Rule, Scenario, read_scenario
+from tests.testing.hearing import hear
 from tests.testing.speaking import Speaker
 
 if TYPE_CHECKING:
@@ -145,6 +160,56 @@ async def test_the_peer_of_a_scenario_does_what_it_says(read: Read) -> None:
         assert "result" in await speaker.send("yes")
 
 
+STREAMING = """
+[peer]
+versions = ["0.3"]
+streaming = true
+
+[[send]]
+does = "Pings"
+every = 5
+then = { does = "StopStream", after = 2, how = "silence", then = "GreedyFirstChunk" }
+
+[[subscribe]]
+call = 1
+does = "EventOrder"
+order = [1, 3, 2]
+then = { does = "Subscription", opening = "snapshot", finished = "error-event" }
+
+[[subscribe]]
+prompt = "slow 2"
+does = "InsertEvent"
+after = 0
+what = "other-task"
+then = { does = "EventFormat", line_end = "crlf", then = { does = "WithoutEvents", kind = "end" } }
+"""
+
+
+@pytest.mark.spec("SCEN-4")
+@pytest.mark.anyio
+async def test_a_scenario_says_what_is_done_to_a_stream(read: Read) -> None:
+    scenario = read(STREAMING)
+    assert [rule.behaviour for rule in scenario.rules] == [
+        Pings(5, StopStream(2, Stop.SILENCE, GreedyFirstChunk())),
+        EventOrder((1, 3, 2), Subscription(Opening.SNAPSHOT, Finished.ERROR_EVENT)),
+        InsertEvent(
+            0,
+            Intruder.OTHER_TASK,
+            EventFormat(LineEnd.CRLF, then=WithoutEvents(EventKind.END)),
+        ),
+    ]
+    peer = scenario.peer()
+    assert peer.card()["capabilities"] == {"streaming": True, "pushNotifications": False}
+    async with peer.client() as client:
+        speaker = Speaker(peer, client, "0.3")
+        await speaker.send("task")
+        heard = await hear(speaker, "subscribe", {"id": peer.truth.tasks[0].id})
+    assert heard.replies[0]["error"]["code"] == -32602
+    assert spelled(scenario.rules[1].behaviour) == (
+        "EventOrder(order=[1, 3, 2], then=Subscription(finished=error-event))"
+    )
+
+
 def test_an_empty_scenario_is_an_honest_agent(read: Read) -> None:
     assert read("") == Scenario({}, ())
 
@@ -162,6 +227,32 @@ def test_an_empty_scenario_is_an_honest_agent(read: Read) -> None:
         ("[peer]\nversions = '1.0'", "line 2, peer: versions", "a list of texts"),
         ("[peer]\nlists = 1", "line 2, peer: lists", "true or false is needed, not 1"),
         ("[peer]\nname = 1", "line 2, peer: name", "text is needed, not 1"),
+        ("[peer]\nstreaming = 1", "line 2, peer: streaming", "true or false is needed, not 1"),
+        (
+            "[[subscribe]]\ndoes = 'EventOrder'\norder = 1",
+            "line 3, subscribe, rule 1: order",
+            "a list of whole numbers is needed, not 1",
+        ),
+        (
+            "[[subscribe]]\ndoes = 'EventOrder'\norder = [1, 'x']",
+            "line 3, subscribe, rule 1: order",
+            "a whole number is needed, not 'x'",
+        ),
+        (
+            "[[subscribe]]\ndoes = 'EventOrder'\norder = [1, 0]",
+            "line 1, subscribe, rule 1",
+            "EventOrder needs numbers from 1",
+        ),
+        (
+            "[[cancel]]\ndoes = 'StopStream'\nafter = 1",
+            "line 2, cancel, rule 1: does",
+            "StopStream is for send, subscribe, not for cancel",
+        ),
+        (
+            "[[send]]\ndoes = 'StopStream'\nafter = 1\nhow = 'sigh'",
+            "line 4, send, rule 1: how",
+            "'sigh' is none of end, cut, silence",
+        ),
         ("send = 1", "line 1, send", "write [[send]], with two brackets"),
         ("[send]\ndoes = 'Hang'", "line 1, send", "write [[send]], with two brackets"),
         ("[[send]]\n", "line 1, send, rule 1", "say what it does: does = one of Chunked"),
