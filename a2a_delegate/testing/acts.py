@@ -202,6 +202,8 @@ class RawReply:
 class RpcError:
     """Answer with this JSON-RPC error object, under the request's id or none (`with_id=False`).
 
+    Over HTTP+JSON it takes the form that errors have there, with the status of its code unless a
+    `status` is given; a list as `data` becomes the details, an object the metadata of the reason.
     `accepts` says whether the work was begun first, as when an agent raises after its effect.
     """
 
@@ -215,7 +217,7 @@ class RpcError:
 
 @dataclass(frozen=True, slots=True)
 class WrongId:
-    """Give the honest reply under the id of some other request."""
+    """Give the honest reply under the id of some other request; over JSON-RPC only."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -353,6 +353,13 @@ def needs_port(behaviour: Behaviour) -> str | None:
     return next((kind.__name__ for kind in found if kind in PORT_ONLY), None)
 
 
+def lies_about_ids(behaviour: Behaviour) -> bool:
+    """Say whether this one names another request than the one that is answered."""
+    kind, wrong = stream_behaviours.InsertEvent, stream_behaviours.Intruder.WRONG_ID
+    inserted = (one.what for one in layers(behaviour) if isinstance(one, kind))
+    return isinstance(core(behaviour), WrongId) or wrong in inserted
+
+
 def check(operation: Operation, behaviour: Behaviour) -> None:
     """Refuse a behaviour that means nothing for this operation, or in itself (`UsageError`)."""
     repeatable = (Delay, *stream_behaviours.REPEATABLE)

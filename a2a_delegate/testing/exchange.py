@@ -52,6 +52,7 @@ from a2a_delegate.testing.behaviours import (
     core,
     layer,
     layers,
+    lies_about_ids,
     needs_port,
 )
 from a2a_delegate.testing.cards import etag, matches, to_bytes
@@ -211,6 +212,13 @@ class Exchange:
                 self._entry.operation, self._entry.version = known or (None, None)
 
     async def _played(self, act: Act) -> Played:
+        place = self._place
+        if (
+            not isinstance(place, Card | int)
+            and not place.has_ids
+            and lies_about_ids(self.behaviour)
+        ):
+            raise UsageError(f"over HTTP+JSON a reply names no request, so not {self.behaviour}")
         match act:
             case RefuseConnection(phase=refusal):
                 return refusal
@@ -248,8 +256,6 @@ class Exchange:
                 | IgnoredCancel()
             ):
                 reply = await self._honest(act)
-            case WrongId() if not isinstance(self._place, Card | int) and not self._place.has_ids:
-                raise UsageError("WrongId has no meaning over HTTP+JSON: a reply names no request")
             case WrongId() | UnknownState() | Rewrite():
                 reply = _falsified(await self._honest(act), act)
             case _:

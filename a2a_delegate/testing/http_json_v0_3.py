@@ -136,10 +136,13 @@ class HttpJsonV03(face_v0_3.FaceV03):
         """Write a SendMessageResponse: exactly one of task and message."""
         if isinstance(outcome, Message):
             return {"message": self._message(outcome)}
-        return {"task": self.task(outcome, history_length)}
+        return {"task": self._task(outcome, history_length)}
 
     def task(self, view: View, history_length: int | None) -> Json:
         """Write a Task; a history length of 0 shows all of it."""
+        return self._task(view, history_length)
+
+    def _task(self, view: View, history_length: int | None) -> Json:
         history = view.history
         if history_length is not None and history_length > 0:
             history = history[-history_length:]
@@ -205,6 +208,13 @@ class HttpJsonV03OfJs(HttpJsonV03):
     tells_time = True
     media_type = "application/json; charset=utf-8"
     successes: Mapping[Operation | None, int] = {Operation.SEND: 201, Operation.CANCEL: 202}
+
+    def task(self, view: View, history_length: int | None) -> Json:
+        """Write a Task; without a history length it shows no history."""
+        task = super().task(view, history_length)
+        if history_length is None:
+            task.pop("history", None)
+        return task
 
     def complain_of_role(self, message: Json) -> None:
         """Refuse it by the number that the word became."""

@@ -67,12 +67,24 @@ class Speaker:
 
     async def post(self, operation: str, params: object, **options: Any) -> httpx.Response:
         """Call one operation and return the HTTP response."""
+        return await self.client.send(self.request(operation, params, **options))
+
+    def request(
+        self,
+        operation: str,
+        params: object,
+        *,
+        at: str = "",
+        call_id: object = None,
+        **options: Any,
+    ) -> httpx.Request:
+        """Make the request of a call; `at` is the origin, where that is not the peer's own."""
         method = METHODS[self.version].get(operation, operation)
-        body = {"jsonrpc": "2.0", "id": f"call-{next(self.numbers)}", "method": method}
+        call_id = call_id or f"call-{next(self.numbers)}"
+        body = {"jsonrpc": "2.0", "id": call_id, "method": method, "params": params}
         headers = {} if self.version == "0.2" else {"A2A-Version": self.version}
-        return await self.client.post(
-            self.peer.url, json={**body, "params": params}, headers=headers, **options
-        )
+        url = f"{at}/rpc" if at else self.peer.url
+        return self.client.build_request("POST", url, json=body, headers=headers, **options)
 
     async def send(
         self,
@@ -95,7 +107,7 @@ class Speaker:
     async def sent_task(self, text: str, **more: Any) -> Reply:
         """Send a text and return the task that came back."""
         result = (await self.send(text, **more))["result"]
-        task: Reply = result["task"] if self.version == "1.0" else result
+        task: Reply = result.get("task", result)
         return task
 
     async def get(self, task_id: str, **params: object) -> Reply:
@@ -119,7 +131,8 @@ class Speaker:
 def state(task: Reply) -> str:
     """Return a task's state as a word of 0.3, in whichever version it came."""
     word: str = task["status"]["state"]
-    return word.removeprefix("TASK_STATE_").lower().replace("_", "-")
+    word = word.removeprefix("TASK_STATE_").lower().replace("_", "-")
+    return "canceled" if word == "cancelled" else word
 
 
 def texts(task: Reply) -> list[str]:

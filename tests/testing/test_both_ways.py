@@ -6,7 +6,7 @@ import json
 import re
 import ssl
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import httpx
@@ -38,12 +38,15 @@ from a2a_delegate.testing import (
 from a2a_delegate.testing.behaviours import operations_of
 from a2a_delegate.testing.cards import card_path
 from tests.testing.plain_wire import PATIENCE, until
-from tests.testing.speaking import METHODS, Reply, Speaker
+from tests.testing.speaking_http_json import SPEAKERS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from _pytest.mark.structures import ParameterSet
+
     from a2a_delegate.testing import Behaviour
+    from tests.testing.speaking import Reply, Speaker
 
 pytestmark = pytest.mark.anyio
 
@@ -92,10 +95,10 @@ async def way_to(
 
 
 async def seen_of(
-    client: httpx.AsyncClient, origin: str, version: str, operation: Operation, peer: ScriptedPeer
+    speaker: Speaker, origin: str, operation: Operation, peer: ScriptedPeer
 ) -> object:
     """Ask for one operation, and return what came of it, without what differs in every run."""
-    speaker = Speaker(peer, client, version)
+    client, version = speaker.client, speaker.version
     if operation is Operation.CARD:
         asked = client.build_request("GET", f"{origin}{card_path([version])}")
     else:
@@ -106,13 +109,7 @@ async def seen_of(
             params = {"message": speaker.message("slow 9", "m"), "configuration": wait}
         if operation is Operation.LIST:
             params = {}
-        call = {"jsonrpc": "2.0", "id": 7, "method": METHODS[version][operation]}
-        asked = client.build_request(
-            "POST",
-            f"{origin}/rpc",
-            json={**call, "params": params},
-            headers={"A2A-Version": version},
-        )
+        asked = speaker.request(operation, params, at=origin, call_id=7)
     try:
         reply = await client.send(asked)
     except httpx.TransportError:
@@ -130,13 +127,19 @@ async def soon_after(peer: ScriptedPeer, asked: int, scope: anyio.CancelScope) -
 
 
 async def played(
-    behaviour: Behaviour, version: str, operation: Operation, *, on_a_port: bool
-) -> tuple[object, ...]:
+    behaviour: Behaviour,
+    version: str,
+    operation: Operation,
+    *,
+    on_a_port: bool,
+    binding: str = "JSONRPC",
+) -> tuple[Any, ...]:
     """Play one request, and return all that can be told of it afterwards."""
-    peer = ScriptedPeer((version,))
+    peer = ScriptedPeer((version,), bindings=(binding,))
+    speaking = SPEAKERS[binding]
     async with way_to(peer, on_a_port=on_a_port) as (client, origin):
         async with peer.client() as near:
-            await Speaker(peer, near, version).send("slow 9", "first", immediate=True)
+            await speaking(peer, near, version).send("slow 9", "first", immediate=True)
         peer.script(operation, behaviour)
         seen: object = "nothing"
         asked = len(peer.truth.requests) + 1
@@ -144,7 +147,8 @@ async def played(
             async with anyio.create_task_group() as tasks:
                 if isinstance(behaviour, Hang):
                     tasks.start_soon(soon_after, peer, asked, scope)
-                seen = await seen_of(client, origin, version, operation, peer)
+                speaker = speaking(peer, client, version)
+                seen = await seen_of(speaker, origin, operation, peer)
         await until(lambda: peer.truth.open == 0)
     fact = peer.truth.requests[-1]
     return (
@@ -156,20 +160,48 @@ async def played(
     )
 
 
-CASES = [
-    pytest.param(behaviour, operation, version, id=f"{version}-{operation}-{behaviour}")
-    for behaviour in BEHAVIOURS
-    for operation in Operation
-    for version in ("1.0", "0.3", "0.2")
-    if operation in operations_of(type(behaviour))
-]
+SPOKEN = [("1.0", "JSONRPC"), ("0.3", "JSONRPC"), ("0.2", "JSONRPC")]
+WITHOUT_ENVELOPE = [("1.0", "HTTP+JSON"), ("0.3", "HTTP+JSON")]
+
+
+def cases(spoken: list[tuple[str, str]]) -> list[ParameterSet]:
+    """Lay every behaviour on every operation that it is for; without ids there is no wrong one."""
+    return [
+        pytest.param(
+            behaviour,
+            operation,
+            version,
+            binding,
+            id=f"{version}-{binding}-{operation}-{behaviour}",
+        )
+        for behaviour in BEHAVIOURS
+        for operation in Operation
+        for version, binding in spoken
+        if operation in operations_of(type(behaviour))
+        and not (isinstance(behaviour, WrongId) and binding == "HTTP+JSON")
+    ]
 
 
 @pytest.mark.spec("PORT-2")
-@pytest.mark.parametrize(("behaviour", "operation", "version"), CASES)
+@pytest.mark.parametrize(
+    ("behaviour", "operation", "version", "binding"), cases(SPOKEN + WITHOUT_ENVELOPE)
+)
 async def test_a_behaviour_means_the_same_in_process_and_on_a_port(
-    behaviour: Behaviour, operation: Operation, version: str
+    behaviour: Behaviour, operation: Operation, version: str, binding: str
 ) -> None:
-    near = await played(behaviour, version, operation, on_a_port=False)
-    far = await played(behaviour, version, operation, on_a_port=True)
+    near = await played(behaviour, version, operation, on_a_port=False, binding=binding)
+    far = await played(behaviour, version, operation, on_a_port=True, binding=binding)
     assert near == far
+
+
+@pytest.mark.spec("BARE-4")
+@pytest.mark.parametrize(("behaviour", "operation", "version", "binding"), cases(WITHOUT_ENVELOPE))
+async def test_a_behaviour_has_the_same_effect_in_every_binding(
+    behaviour: Behaviour, operation: Operation, version: str, binding: str
+) -> None:
+    _, *truth = await played(behaviour, version, operation, on_a_port=False)
+    _, *same = await played(behaviour, version, operation, on_a_port=False, binding=binding)
+    # Of the request itself only what was asked, and in which version, is the same.
+    for facts in (truth, same):
+        facts[2] = facts[2][1:3]
+    assert truth == same
