@@ -7,6 +7,7 @@ write, a small request costs a quarter less.
 
 from __future__ import annotations
 
+import contextlib
 import select
 import ssl
 import sys
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 _ONE_WRITE_BYTES = 64 * 1024
 """Up to this size the head of a request and its body go out together."""
+
+_EARLY_READ_BYTES = 64 * 1024
+_EARLY_READS = 16
+"""How much is taken of what a peer says before all of a request is out: a refusal is short."""
 
 _HEAD_END = b"\r\n\r\n"
 _BROKEN = (anyio.BrokenResourceError, anyio.ClosedResourceError, ssl.SSLError)
@@ -94,6 +99,7 @@ class _Line(httpcore.AsyncNetworkStream):
         self._meter = meter
         self._held: list[bytes] = []
         self._size = 0
+        self._early: list[bytes] = []
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ASYNC109 - as above
         """Keep what is small until the end of the request."""
@@ -110,7 +116,7 @@ class _Line(httpcore.AsyncNetworkStream):
         if self._held:
             await self._send()
         try:
-            data = await self._stream.receive(max_bytes)
+            data = self._early.pop(0) if self._early else await self._stream.receive(max_bytes)
         except anyio.EndOfStream:
             return b""
         except _BROKEN as problem:
@@ -122,10 +128,35 @@ class _Line(httpcore.AsyncNetworkStream):
         held, size = self._held, self._size
         self._held, self._size = [], 0
         try:
-            for piece in held if size > _ONE_WRITE_BYTES else (b"".join(held),):
-                await self._stream.send(piece)
+            if size > _ONE_WRITE_BYTES:
+                await self._send_at_length(held)
+            else:
+                await self._stream.send(b"".join(held))
         except _BROKEN as problem:
             raise httpcore.WriteError(str(problem)) from problem
+
+    async def _send_at_length(self, pieces: Iterable[bytes]) -> None:
+        """Send what may take its time, and listen meanwhile (RFC 9112 section 9.5).
+
+        A peer may refuse a request before all of it is there, and close. asyncio then drops what
+        nobody has read, and with it the proof that nothing began.
+        """
+        broken: Exception | None = None
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._listen)
+            try:
+                for piece in pieces:
+                    await self._stream.send(piece)
+            except _BROKEN as problem:
+                broken = problem
+            tasks.cancel_scope.cancel()
+        if broken is not None:
+            raise broken
+
+    async def _listen(self) -> None:
+        with contextlib.suppress(anyio.EndOfStream, *_BROKEN):
+            while len(self._early) < _EARLY_READS:
+                self._early.append(await self._stream.receive(_EARLY_READ_BYTES))
 
     async def aclose(self) -> None:
         """Close it."""
@@ -159,7 +190,9 @@ class _Line(httpcore.AsyncNetworkStream):
 
     def get_extra_info(self, info: str) -> object:
         """Tell whether there is something to read, such as a farewell; no more is asked."""
-        return _is_readable(self._socket) if info == "is_readable" else None
+        if info != "is_readable":
+            return None
+        return bool(self._early) or _is_readable(self._socket)
 
 
 def _is_readable(connection: socket) -> bool:

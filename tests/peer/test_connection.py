@@ -293,3 +293,63 @@ async def test_a_peer_that_goes_while_a_large_body_is_written_is_told_as_such() 
         with pytest.raises((httpx.ReadError, httpx.RemoteProtocolError)):
             await answer(connection, post(there.url, bytes(20_000_000)))
         assert not connection.is_whole
+
+
+REFUSAL = b"HTTP/1.1 413 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+
+@pytest.mark.spec("CARR-29")
+@pytest.mark.parametrize("tls", [False, True])
+async def test_a_refusal_that_comes_before_all_of_a_request_is_out_is_read(*, tls: bool) -> None:
+    authority, trusting = trustme.CA(), ssl.create_default_context()
+    authority.configure_trust(trusting)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+
+    async def serve(stream: anyio.abc.ByteStream) -> None:
+        # It closes with what it has not read, so the system resets the line under the client.
+        await stream.receive(1_000)
+        await stream.send(REFUSAL)
+        await anyio.aclose_forcefully(stream)
+
+    tcp = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    port = tcp.extra_attributes[anyio.abc.SocketAttribute.local_port]()
+    listener = TLSListener(tcp, context, standard_compatible=False) if tls else tcp
+    async with listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, serve)
+        url = f"{'https' if tls else 'http'}://localhost:{port}/rpc"
+        connection = Connection(httpx.URL(url), trusting)
+        with anyio.fail_after(5):
+            response = await connection.handle_async_request(post(url, bytes(20_000_000)))
+            await response.aread()
+        assert response.status_code == 413
+        assert not connection.is_reusable
+        tasks.cancel_scope.cancel()
+
+
+@pytest.mark.spec("CARR-28", "CARR-29")
+async def test_what_came_before_a_request_was_out_answers_no_other_one() -> None:
+    body = bytes(5_000_000)
+
+    async def serve(stream: anyio.abc.SocketStream) -> None:
+        async with stream:
+            await stream.receive(1_000)
+            await stream.send(reply(b"early"))
+            await anyio.wait_all_tasks_blocked()
+            await stream.send(UNASKED)
+            with contextlib.suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+                while True:
+                    await stream.receive()
+
+    async with (
+        await anyio.create_tcp_listener(local_host="127.0.0.1") as listener,
+        anyio.create_task_group() as tasks,
+    ):
+        port = listener.extra_attributes[anyio.abc.SocketAttribute.local_port]()
+        tasks.start_soon(listener.serve, serve)
+        url = f"http://127.0.0.1:{port}/rpc"
+        connection = Connection(httpx.URL(url), NO_TLS)
+        assert await answer(connection, post(url, body)) == b"early"
+        assert not connection.is_reusable
+        await connection.aclose()
+        tasks.cancel_scope.cancel()
