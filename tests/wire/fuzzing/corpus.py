@@ -63,18 +63,23 @@ def inner(body: bytes, member: str) -> bytes | None:
 @functools.cache
 def beginnings(target: str) -> tuple[bytes, ...]:
     """Return the inputs that are nearest to what a target reads."""
-    if target == "card":
-        return cards()
-    if target == "event-stream":
-        return streams()
-    if target == "event-reader":
-        return tuple(filter(None, (inner(body, "result") for body in events())))
-    if target.startswith("dialect"):
-        return tuple(filter(None, (inner(body, "result") for body in replies())))
-    if target == "fault-table":
-        return tuple(filter(None, (inner(body, "error") for body in replies())))
-    # Under the id that the targets ask for, so that a reply is looked into.
-    return tuple(_under_our_id(body) for body in replies())
+    match target:
+        case "card":
+            return cards()
+        case "event-stream":
+            return streams()
+        case "event-reader":
+            found = (inner(body, "result") for body in events())
+        case "dialect-0.3-proto" | "http-json" | "cut-body":
+            found = (body for body in replies() if b'"jsonrpc"' not in body)
+        case "fault-table":
+            found = (inner(body, "error") for body in replies())
+        case _ if target.startswith("dialect"):
+            found = (inner(body, "result") for body in replies())
+        case _:
+            # Under the id that the targets ask for, so that a reply is looked into.
+            found = (_under_our_id(body) for body in replies())
+    return tuple(filter(None, found))
 
 
 def _under_our_id(body: bytes) -> bytes:

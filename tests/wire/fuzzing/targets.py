@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
+from urllib.parse import unquote
 
 from a2a_delegate.errors import (
     A2AProtocolMismatchError,
@@ -33,7 +34,7 @@ from a2a_delegate.lifecycle.operations import (
 )
 from a2a_delegate.model.card import AgentCard
 from a2a_delegate.model.message import Message, Role
-from a2a_delegate.wire import envelope, fault_table, v0_2, v0_3, v1_0
+from a2a_delegate.wire import envelope, fault_table, http_json, v0_2, v0_3, v0_3_proto, v1_0
 from a2a_delegate.wire.card_reader import read_card
 from a2a_delegate.wire.cut_reply import TaskIdScan, task_id_in
 from a2a_delegate.wire.event_stream import EventStream, EventTooLargeError
@@ -143,6 +144,42 @@ def check_envelope(body: bytes) -> None:
             check_sentence(reply.error)
 
 
+def check_http_json(body: bytes) -> None:
+    """Any bytes are a result, an error, or unreadable; and the id of a task is one segment."""
+    headers = {"retry-after": body[:32].decode("latin-1"), "www-authenticate": "Basic"}
+    for operation in OPERATIONS:
+        for status in (200, STATUSES[len(body) % len(STATUSES)]):
+            reply = http_json.read(
+                body, operation=operation.name, status=status, headers=headers, now=NOW
+            )
+            if isinstance(reply, WireResult):
+                assert status < 300
+                assert len(reply.evidence) <= EVIDENCE
+                check_path(v0_3_proto.DIALECT, operation, reply.result)
+            elif isinstance(reply, Fault):
+                check_fault(reply)
+                assert reply.error.status == status
+            else:
+                assert status < 300
+                assert len(reply.evidence) <= EVIDENCE
+                check_sentence(reply.error)
+
+
+def check_path(dialect: Dialect, operation: Operation, result: object) -> None:
+    """The id of a task that was read leads to that task's place and nowhere else."""
+    check_result(dialect, operation, result)
+    match dialect.decode(operation, result):
+        case TaskReply(task=task):
+            words = dialect.encode(GetTask(task.id), tenant=None)
+            before, _, segment = http_json.request(OperationName.GET, words).path.partition("/")
+            assert before == "tasks"
+            assert segment not in ("", ".", "..")
+            assert not set(segment) & set("/?#\\ ")
+            assert unquote(segment, errors="surrogatepass") == task.id
+        case _:
+            pass
+
+
 def check_fault_table(body: bytes) -> None:
     """Any object is an error with a bounded sentence, whatever it was an answer to."""
     try:
@@ -192,11 +229,11 @@ def _only_ours(url: str) -> None:
         raise UnsafeEndpointError(url=url, reason="not bound")
 
 
-def check_cut_reply(body: bytes) -> None:
+def check_cut_reply(body: bytes, request_id: str | None = REQUEST_ID) -> None:
     """The scan never raises; cut anywhere, an id that it tells stands in the bytes before."""
-    whole = task_id_in(body, request_id=REQUEST_ID)
+    whole = task_id_in(body, request_id=request_id)
     assert whole is None or isinstance(whole, str)
-    scan = TaskIdScan(request_id=REQUEST_ID)
+    scan = TaskIdScan(request_id=request_id)
     step = 1 + len(body) % 31
     for start in range(0, len(body), step):
         told = scan.feed(body[start : start + step])
@@ -288,11 +325,14 @@ TARGETS: Final[dict[str, Callable[[bytes], None]]] = {
     "json": check_json,
     "dialect-0.2": lambda body: check_dialect(v0_2.DIALECT, body),
     "dialect-0.3": lambda body: check_dialect(v0_3.DIALECT, body),
+    "dialect-0.3-proto": lambda body: check_dialect(v0_3_proto.DIALECT, body),
     "dialect-1.0": lambda body: check_dialect(v1_0.DIALECT, body),
     "envelope": check_envelope,
+    "http-json": check_http_json,
     "fault-table": check_fault_table,
     "card": check_card,
     "cut-reply": check_cut_reply,
+    "cut-body": lambda body: check_cut_reply(body, None),
     "event-stream": check_event_stream,
     "event-reader": check_event_reader,
 }

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_delegate.wire import v0_2, v0_3, v1_0
+from a2a_delegate.wire import v0_2, v0_3, v0_3_proto, v1_0
 from tests.wire.fuzzing.corpus import beginnings
 from tests.wire.fuzzing.targets import OPERATIONS, TARGETS, check_result
 from tests.wire.json_values import NAMES, WORDS, json_objects, json_values
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from a2a_delegate.wire.dialect import Dialect
 
 pytestmark = pytest.mark.spec("WIRE-4", "GATE-3")
-DIALECTS = [v0_2.DIALECT, v0_3.DIALECT, v1_0.DIALECT]
+DIALECTS = [v0_2.DIALECT, v0_3.DIALECT, v0_3_proto.DIALECT, v1_0.DIALECT]
 PIECES = [
     *(json.dumps(word).encode() for word in NAMES + WORDS),
     *(b"{", b"}", b"[", b"]", b":", b",", b'"', b"\\", b"\\u", b"null", b"true", b"NaN"),
@@ -87,8 +87,10 @@ def test_a_reader_does_not_descend_with_a_value(dialect: Dialect, operation: Ope
 LARGE = {
     "dialect-0.2": (b'{"messageId":"m","parts":[', b'{"kind":"data","data":{}}', b"]}"),
     "dialect-0.3": (b'{"id":"t","status":{"state":"x"},"artifacts":[', b"{}", b"]}"),
+    "dialect-0.3-proto": (b'{"id":"t","status":{"state":"x"},"artifacts":[', b"{}", b"]}"),
     "dialect-1.0": (b'{"tasks":[', b'{"id":"t","status":{"state":"x"}}', b"]}"),
     "envelope": (b'{"jsonrpc":"2.0","id":"r1","result":{"messageId":"m","parts":[', b"0", b"]}}"),
+    "http-json": (b'{"messageId":"m","content":[', b"0", b"]}"),
     "fault-table": (b'{"code":-32600,"data":[', b'{"loc":["x","method"]}', b"]}"),
     "card": (
         b'{"name":"n","capabilities":{},"url":"https://agent.example","supportedInterfaces":[',
@@ -97,6 +99,7 @@ LARGE = {
     ),
     "json": (b"[", b"{}", b"]"),
     "cut-reply": (b'{"result":{"artifacts":[', b"{}", b'],"id":"t"}}'),
+    "cut-body": (b'{"artifacts":[', b"{}", b'],"id":"t","kind":"task"}'),
     "event-stream": (b"", b"\n\ndata:\n\n", b""),
     "event-reader": (b'{"taskId":"t","artifact":{"parts":[', b"0", b"]}}"),
 }
