@@ -121,6 +121,36 @@ def test_an_event_without_its_blank_line_is_none() -> None:
     assert events_of(whole) == [event("1", "e")]
 
 
+@pytest.mark.parametrize(
+    ("content", "unfinished"),
+    [
+        (b"", b""),
+        (b"data: 1\n\n", b""),
+        (b"data: 1\n\nda", b""),
+        (b"data", b""),
+        (b"data:", b""),
+        (b"data: ", b""),
+        (b"data:1", b"1"),
+        (b"data: 12", b"12"),
+        (b"data: 1\n", b"1"),
+        (b"data: 1\nevent: 2", b"1"),
+        (b"data: 1\ndata: 2", b"1\n2"),
+        (b"data: 1\ndata: 2\ndata", b"1\n2\n"),
+        (b"event: data: 1", b""),
+        (b": data: 1", b""),
+    ],
+)
+@pytest.mark.spec("SSE-2")
+def test_what_came_of_the_data_of_an_event_can_be_looked_at(
+    content: bytes, unfinished: bytes
+) -> None:
+    for size in (1, 100):
+        stream = EventStream(max_event_bytes=LIMIT)
+        for piece in pieces(content, size):
+            stream.feed(piece)
+        assert stream.unfinished == unfinished
+
+
 @pytest.mark.spec("SSE-3")
 def test_an_event_without_a_line_of_data_is_none_and_leaves_no_name_behind() -> None:
     assert events_of(b"event: e\n\ndata: 1\n\n") == [event("1")]
