@@ -8,8 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from a2a_delegate.errors import A2ARequestError
+from a2a_delegate.lifecycle.faults import PROVEN
 from a2a_delegate.lifecycle.operations import Fault, FaultKind, OperationName
-from a2a_delegate.wire.fault_table import from_error, from_status, retry_after, says_gone
+from a2a_delegate.wire.fault_table import (
+    from_document,
+    from_error,
+    from_status,
+    is_code,
+    retry_after,
+    says_gone,
+)
 from tests.wire.json_values import json_objects
 
 if TYPE_CHECKING:
@@ -416,3 +424,91 @@ def test_a_version_or_an_address_that_is_gone_is_told_from_any_other_error(
     status: int | None, code: int | None, *, gone: bool
 ) -> None:
     assert says_gone(A2ARequestError(method="send", status=status, code=code)) is gone
+
+
+@pytest.mark.spec("DLG-4")
+@pytest.mark.parametrize(
+    ("reason", "status", "gone"),
+    [
+        ("VERSION_NOT_SUPPORTED", 400, True),
+        ("METHOD_NOT_FOUND", 400, True),
+        ("TASK_NOT_FOUND", 404, False),
+        ("INVALID_PARAMS", 405, False),
+    ],
+)
+def test_a_reason_tells_it_as_well_and_goes_before_the_status(
+    reason: str, status: int, *, gone: bool
+) -> None:
+    error = A2ARequestError(method="send", status=status, reason=reason)
+    assert says_gone(error) is gone
+
+
+def document(
+    document: Mapping[str, JSON], *, operation: OperationName, status: int, message: str = ""
+) -> FaultKind:
+    fault = from_document(
+        document, operation=operation, status=status, headers={}, now=NOW, message=message
+    )
+    return fault.kind
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ({"code": 400, "details": [info("TASK_NOT_FOUND")]}, FaultKind.TASK_NOT_FOUND),
+        ({"code": -32602, "details": [info("TASK_NOT_FOUND")]}, FaultKind.TASK_NOT_FOUND),
+        ({"code": -32004, "data": [info("TASK_NOT_FOUND")]}, FaultKind.TASK_NOT_FOUND),
+        ({"code": -32004, "details": [info("INVALID_PARAMS")]}, FaultKind.UNSUPPORTED),
+        ({"code": -32004, "type": "about:blank"}, FaultKind.UNSUPPORTED),
+        (
+            {"type": "https://a2a-protocol.org/errors/unsupported-operation"},
+            FaultKind.UNSUPPORTED,
+        ),
+        ({"type": "https://a2a-protocol.org/errors/X"}, FaultKind.NO_ENDPOINT),
+        ({"type": 7, "code": 5}, FaultKind.NO_ENDPOINT),
+    ],
+)
+@pytest.mark.spec("ERR-1", "WIRE-18")
+def test_a_document_is_read_by_its_reason_then_its_code_then_its_status(
+    said: Mapping[str, JSON], kind: FaultKind
+) -> None:
+    assert document(said, operation=GET, status=404) is kind
+
+
+@pytest.mark.parametrize("operation", OperationName)
+@pytest.mark.parametrize("status", [200, 400, 404, 409, 415, 500, 501])
+@pytest.mark.parametrize("word", ["NOT_FOUND", "FAILED_PRECONDITION", "UNIMPLEMENTED", None])
+@pytest.mark.spec("WIRE-18")
+def test_without_a_reason_no_document_proves_that_a_send_never_began(
+    operation: OperationName, status: int, word: str | None
+) -> None:
+    said: dict[str, JSON] = {"code": status, "status": word, "message": "task not found"}
+    kind = document(said, operation=operation, status=status, message="task not found")
+    assert kind not in PROVEN
+    if operation is SEND:
+        assert kind in {FaultKind.OTHER, FaultKind.NO_ENDPOINT}
+
+
+@pytest.mark.parametrize(
+    ("code", "is_one"),
+    [
+        *((code, True) for code in (-32768, -32000, -32001.0)),
+        *((code, False) for code in (-31999, -32769, 404, True, "-32001", None)),
+    ],
+)
+@pytest.mark.spec("WIRE-13", "WIRE-17")
+def test_codes_of_json_rpc_are_told_from_http_statuses(code: JSON, *, is_one: bool) -> None:
+    assert is_code(code) is is_one
+
+
+@given(
+    said=json_objects,
+    operation=st.sampled_from(OperationName),
+    status=st.sampled_from([200, 400, 401, 404, 409, 415, 429, 500, 501]),
+)
+@pytest.mark.spec("WIRE-4")
+def test_no_document_makes_the_reader_raise(
+    said: Mapping[str, JSON], operation: OperationName, status: int
+) -> None:
+    read = from_document(said, operation=operation, status=status, headers={}, now=NOW, message="x")
+    assert str(read.error)
