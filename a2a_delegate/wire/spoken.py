@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from a2a_delegate.model.card import Binding, ProtocolVersion
 from a2a_delegate.wire import v0_3_proto, v1_0
@@ -35,6 +35,8 @@ def dialect_for(version: ProtocolVersion, binding: Binding) -> Dialect | None:
             return _PROTO_JSON.get(version)
         case Binding.GRPC:
             return None
+        case _:
+            assert_never(binding)
 
 
 def lists_tasks(version: ProtocolVersion, binding: Binding) -> bool:

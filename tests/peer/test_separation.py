@@ -113,9 +113,8 @@ async def test_what_one_tenant_has_never_goes_out_for_another() -> None:
 async def test_the_card_is_asked_for_with_the_credentials_of_its_origin(*, given: bool) -> None:
     async def talk(line: Line) -> None:
         await line.hear()
-        await line.say(
-            reply(json.dumps(card(["1.0"], url=there.url, name="it", tenant=None)).encode())
-        )
+        told = card(["1.0"], ["JSONRPC"], url=there.url, name="it", tenant=None, streaming=False)
+        await line.say(reply(json.dumps(told).encode()))
 
     asked: list[tuple[str | None, str]] = []
 
