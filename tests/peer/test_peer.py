@@ -74,17 +74,23 @@ def make(
     )
 
 
+def at(peer: ScriptedPeer, version: ProtocolVersion, binding: Binding) -> AgentInterface:
+    url = peer.url if binding is Binding.JSONRPC else peer.http_json_url
+    return AgentInterface(url, binding, version)
+
+
 def send(text: str) -> SendMessage:
     return SendMessage(Message(f"m-{text}", Role.USER, (TextPart(text),)))
 
 
-@pytest.mark.parametrize(
-    ("version", "agreement"), [("1.0", Agreement(V1)), ("0.3", Agreement(V03))]
-)
-async def test_a_task_is_sent_asked_for_and_cancelled(version: str, agreement: Agreement) -> None:
-    scripted = ScriptedPeer((version,))
+@pytest.mark.parametrize("version", [ProtocolVersion.V1_0, ProtocolVersion.V0_3])
+@pytest.mark.parametrize("binding", [Binding.JSONRPC, Binding.HTTP_JSON])
+async def test_a_task_is_sent_asked_for_and_cancelled(
+    version: ProtocolVersion, binding: Binding
+) -> None:
+    scripted = ScriptedPeer((version,), bindings=(binding,))
     async with scripted.client() as client:
-        peer = make(client, agreement)
+        peer = make(client, Agreement(at(scripted, version, binding)))
         sent = await peer.perform(send("slow 60"), Exchange())
         assert isinstance(sent, TaskReply)
         got = await peer.perform(GetTask(sent.task.id), Exchange())
@@ -120,6 +126,25 @@ async def test_an_error_answer_says_which_task_was_asked_about(
         answer = await make(client, Agreement(V1)).perform(operation, Exchange())
     assert isinstance(answer, Fault)
     assert answer.error.task_id == task_id
+
+
+@pytest.mark.spec("GATE-5", "GATE-7")
+async def test_each_interface_is_asked_by_the_binding_that_it_has() -> None:
+    scripted = ScriptedPeer(("0.3", "1.0"), bindings=("JSONRPC", "HTTP+JSON"))
+    old = at(scripted, ProtocolVersion.V0_3, Binding.JSONRPC)
+    new = at(scripted, ProtocolVersion.V1_0, Binding.HTTP_JSON)
+    async with scripted.client() as client:
+        peer = make(client, Agreement(old, lookup=new, downgrade=new))
+        await peer.perform(send("slow 60"), Exchange())
+        assert isinstance(await peer.perform(ListTasks(), Exchange()), TaskPage)
+        assert peer.way_of(ListTasks()) == ("1.0", new.url)
+        assert peer.downgrade() == ("0.3", "1.0")
+        await peer.perform(send("hello"), Exchange())
+    asked = [(one.method, one.url.removeprefix(new.url)) for one in scripted.truth.requests]
+    assert asked[0] == ("POST", old.url)
+    assert asked[1][0] == "GET"
+    assert asked[1][1].startswith("/tasks?pageSize=100")
+    assert asked[2] == ("POST", "/message:send")
 
 
 async def test_an_agent_of_1_0_lists_its_tasks() -> None:
