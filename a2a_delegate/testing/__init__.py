@@ -46,7 +46,6 @@ from a2a_delegate.testing.acts import (
     WrongId,
 )
 from a2a_delegate.testing.behaviours import (
-    Behaviour,
     Chunked,
     CloseAfterReply,
     CloseDelimited,
@@ -70,6 +69,7 @@ from a2a_delegate.testing.happenings import (
     RequestArrived,
     RequestOver,
 )
+from a2a_delegate.testing.layering import Behaviour
 from a2a_delegate.testing.peer import ScriptedPeer
 from a2a_delegate.testing.stream_behaviours import (
     EventFormat,

@@ -34,7 +34,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, get_args
 from a2a_delegate.errors import UsageError
 from a2a_delegate.testing import stream_behaviours
 from a2a_delegate.testing.acts import (
-    Act,
     Close,
     Honest,
     IgnoredCancel,
@@ -52,9 +51,13 @@ from a2a_delegate.testing.acts import (
     Unstreamed,
     WrongId,
 )
+from a2a_delegate.testing.layering import Around
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from a2a_delegate.testing.acts import Act
+    from a2a_delegate.testing.layering import Behaviour
 
 T = TypeVar("T")
 
@@ -93,7 +96,7 @@ class Coding(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Delay:
+class Delay(Around):
     """Let `seconds` of the event loop's clock pass, then behave as `then`.
 
     The pause falls after the work was begun and just before the client would see something of it;
@@ -112,7 +115,7 @@ class Delay:
 
 
 @dataclass(frozen=True, slots=True)
-class Overtaken:
+class Overtaken(Around):
     """Hold the reply back until a request that came later has ended, answered or not.
 
     `by` says what that request asks; None is any. Two requests are answered out of order so, each
@@ -126,7 +129,7 @@ class Overtaken:
 
 
 @dataclass(frozen=True, slots=True)
-class Dribble:
+class Dribble(Around):
     """Send the reply in pieces of `size` bytes, one every `every` seconds of the loop's clock.
 
     On a port these are pieces of the whole reply, its head included; in process, of its body.
@@ -145,7 +148,7 @@ class Dribble:
 
 
 @dataclass(frozen=True, slots=True)
-class Compressed:
+class Compressed(Around):
     """Compress the body of the reply, whatever the client said that it accepts.
 
     Around an `Endless` it is a bomb: a thousand bytes for each that is sent.
@@ -156,7 +159,7 @@ class Compressed:
 
 
 @dataclass(frozen=True, slots=True)
-class CutReply:
+class CutReply(Around):
     """End the connection after `at` bytes of the whole reply, its head included. Port only.
 
     With 0 nothing is sent. From the length of the reply on, all of it comes first.
@@ -173,7 +176,7 @@ class CutReply:
 
 
 @dataclass(frozen=True, slots=True)
-class CloseAfterReply:
+class CloseAfterReply(Around):
     """Answer as if the connection were kept alive, and close it `moment`. Port only.
 
     What comes over the connection afterwards is neither answered nor acted on, whatever it asks.
@@ -186,7 +189,7 @@ class CloseAfterReply:
 
 
 @dataclass(frozen=True, slots=True)
-class WrongLength:
+class WrongLength(Around):
     """Announce a body of `off_by` bytes more than it has, or less where negative. Port only.
 
     After one that is too short for its announcement the connection is closed. What is left over of
@@ -203,7 +206,7 @@ class WrongLength:
 
 
 @dataclass(frozen=True, slots=True)
-class CloseDelimited:
+class CloseDelimited(Around):
     """Announce no length: the body ends where the connection does. Port only.
 
     Cut, it looks whole: HTTP/1.0 could not tell, and no client can.
@@ -213,7 +216,7 @@ class CloseDelimited:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunked:
+class Chunked(Around):
     """Send the body in chunks of `size` bytes (RFC 9112 7.1). Port only."""
 
     size: int = 64
@@ -226,7 +229,7 @@ class Chunked:
 
 
 @dataclass(frozen=True, slots=True)
-class Interim:
+class Interim(Around):
     """Send an interim reply of this status, `times` times, before the final one. Port only."""
 
     status: int = 103
@@ -243,7 +246,7 @@ class Interim:
 
 
 @dataclass(frozen=True, slots=True)
-class EarlyReply:
+class EarlyReply(Around):
     """Answer as soon as it is known what is asked, and take no more of the body. Port only.
 
     The answer is a made-up one without an effect. A request that comes in one piece was read to
@@ -282,9 +285,6 @@ Layer: TypeAlias = (
 )
 """What is laid around an act, or around another one of these."""
 
-Behaviour: TypeAlias = Act | Layer
-"""Everything that a script may hold."""
-
 PORT_ONLY: Final = (
     RawReply,
     CutReply,
@@ -322,9 +322,9 @@ def operations_of(kind: type) -> frozenset[Operation]:
     return _ONLY_FOR.get(kind, frozenset(Operation))
 
 
-def layers(behaviour: Behaviour) -> Iterator[Layer]:
+def layers(behaviour: Behaviour) -> Iterator[Around]:
     """Yield what is laid around the act, the outermost first."""
-    while isinstance(behaviour, Layer):
+    while isinstance(behaviour, Around):
         yield behaviour
         behaviour = behaviour.then
 
@@ -336,7 +336,7 @@ def layer(behaviour: Behaviour, kind: type[T]) -> T | None:
 
 def core(behaviour: Behaviour) -> Act:
     """Return the act itself: what is done once all layers are taken off."""
-    while isinstance(behaviour, Layer):
+    while isinstance(behaviour, Around):
         behaviour = behaviour.then
     return behaviour
 

@@ -21,7 +21,6 @@ from a2a_delegate.testing.acts import (
     Rewrite,
 )
 from a2a_delegate.testing.behaviours import (
-    Behaviour,
     Coding,
     Layer,
     Moment,
@@ -32,6 +31,8 @@ from a2a_delegate.testing.stream_behaviours import EventKind, Intruder, LineEnd,
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from a2a_delegate.testing.layering import Behaviour
 
 DOES: Final = "does"
 """The member of a table that names its behaviour; the others are parameters."""

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from a2a_delegate.testing.backstage import Backstage
-    from a2a_delegate.testing.behaviours import Behaviour
     from a2a_delegate.testing.happenings import Happening, PortObserver
+    from a2a_delegate.testing.layering import Behaviour
     from a2a_delegate.testing.line import Line
     from a2a_delegate.testing.spelling import Ending, Spelling
     from a2a_delegate.testing.truth import RequestFact

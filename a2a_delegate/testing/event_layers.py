@@ -26,8 +26,8 @@ from a2a_delegate.testing.work import Became, Made, Message, Task, TextPart, Wor
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from a2a_delegate.testing.behaviours import Layer
     from a2a_delegate.testing.face import Json
+    from a2a_delegate.testing.layering import Around
     from a2a_delegate.testing.streams import Audience, Streamed
 
 PING: Final = b": ping"
@@ -58,7 +58,7 @@ class Stage:
     line_end: bytes
 
 
-def laid(items: Iterator[Item], layers: Iterable[Layer], stage: Stage) -> Iterator[Item]:
+def laid(items: Iterator[Item], layers: Iterable[Around], stage: Stage) -> Iterator[Item]:
     """Let all layers, the innermost first, have their way with the events of a stream."""
     for one in layers:
         match one:

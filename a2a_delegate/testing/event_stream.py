@@ -21,7 +21,7 @@ from a2a_delegate.testing.truth import StreamEnd
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from a2a_delegate.testing.behaviours import Behaviour
+    from a2a_delegate.testing.layering import Behaviour
     from a2a_delegate.testing.streams import Streamed
     from a2a_delegate.testing.truth import StreamEntry
 

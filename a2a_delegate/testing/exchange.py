@@ -43,7 +43,6 @@ from a2a_delegate.testing.acts import (
     WrongId,
 )
 from a2a_delegate.testing.behaviours import (
-    Behaviour,
     Compressed,
     Delay,
     Operation,
@@ -69,6 +68,7 @@ if TYPE_CHECKING:
 
     from a2a_delegate.testing.backstage import Arrival, Backstage
     from a2a_delegate.testing.face import Head, Json
+    from a2a_delegate.testing.layering import Behaviour
     from a2a_delegate.testing.truth import Entry
 
 OPERATION_EXTENSION: Final = "a2a_operation"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from a2a_delegate.testing.behaviours import Behaviour
+    from a2a_delegate.testing.layering import Behaviour
     from a2a_delegate.testing.truth import RequestFact
 
 

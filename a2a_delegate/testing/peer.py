@@ -35,9 +35,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from datetime import datetime
 
-    from a2a_delegate.testing.behaviours import Behaviour, Operation
+    from a2a_delegate.testing.behaviours import Operation
     from a2a_delegate.testing.face import Json
     from a2a_delegate.testing.happenings import PortObserver
+    from a2a_delegate.testing.layering import Behaviour
     from a2a_delegate.testing.port import StrPath
 
 

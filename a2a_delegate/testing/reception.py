@@ -34,11 +34,11 @@ from a2a_delegate.testing.work import (
 
 if TYPE_CHECKING:
     from a2a_delegate.testing.agent import Agent, Outcome
-    from a2a_delegate.testing.behaviours import Behaviour
     from a2a_delegate.testing.clock import PeerClock
     from a2a_delegate.testing.entrance import Entrance
     from a2a_delegate.testing.envelope import Call
     from a2a_delegate.testing.face import Face, Listing
+    from a2a_delegate.testing.layering import Behaviour
     from a2a_delegate.testing.streams import Showing
 
 Render: TypeAlias = Callable[[], Json]

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from a2a_delegate.testing.behaviours import Behaviour
+    from a2a_delegate.testing.layering import Behaviour
 
 MAX_BYTES: Final = 1024 * 1024
 """Bytes that a scenario may have."""

@@ -13,7 +13,7 @@ from a2a_delegate.testing.behaviours import Operation, check, check_on_port
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from a2a_delegate.testing.behaviours import Behaviour
+    from a2a_delegate.testing.layering import Behaviour
 
 WITHOUT_PROMPT = frozenset({Operation.CARD, Operation.LIST})
 """The operations whose requests belong to no piece of work."""

@@ -27,8 +27,8 @@ from a2a_delegate.testing.streams import Pause
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from a2a_delegate.testing.behaviours import Behaviour
     from a2a_delegate.testing.event_stream import Piece
+    from a2a_delegate.testing.layering import Behaviour
     from a2a_delegate.testing.reply import Reply
 
 Framing: TypeAlias = WrongLength | CloseDelimited | Chunked | None

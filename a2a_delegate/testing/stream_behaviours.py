@@ -32,9 +32,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from a2a_delegate.errors import UsageError
 from a2a_delegate.testing.acts import Honest
+from a2a_delegate.testing.layering import Around
 
 if TYPE_CHECKING:
-    from a2a_delegate.testing.behaviours import Behaviour
+    from a2a_delegate.testing.layering import Behaviour
 
 
 class Stop(StrEnum):
@@ -91,7 +92,7 @@ class LineEnd(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class StopStream:
+class StopStream(Around):
     """Stop the stream after so many events, while the work goes on.
 
     With `SILENCE` it stays open until the client leaves; after more events than it has, it is one
@@ -108,7 +109,7 @@ class StopStream:
 
 
 @dataclass(frozen=True, slots=True)
-class Pings:
+class Pings(Around):
     """Send a comment every so many seconds of the loop's clock, for as long as the stream is open.
 
     Around a `StopStream` that falls silent it is a stream that only pings, for ever.
@@ -124,7 +125,7 @@ class Pings:
 
 
 @dataclass(frozen=True, slots=True)
-class EventOrder:
+class EventOrder(Around):
     """Show the first events in this order: `(1, 3, 2)`.
 
     One that is named twice comes twice, one that is left out does not come; each comes once it and
@@ -142,7 +143,7 @@ class EventOrder:
 
 
 @dataclass(frozen=True, slots=True)
-class WithoutEvents:
+class WithoutEvents(Around):
     """Show no event of this kind; the work and its end are as they would be.
 
     Without `END` the stream closes when the work is done, and does not say so.
@@ -153,7 +154,7 @@ class WithoutEvents:
 
 
 @dataclass(frozen=True, slots=True)
-class InsertEvent:
+class InsertEvent(Around):
     """Put an event that does not belong there after so many events, 0 being before the first."""
 
     after: int
@@ -166,7 +167,7 @@ class InsertEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class InsertBytes:
+class InsertBytes(Around):
     r"""Put these bytes after so many events, 0 being before the first: `b"data: [DONE]\n\n"`."""
 
     after: int
@@ -179,7 +180,7 @@ class InsertBytes:
 
 
 @dataclass(frozen=True, slots=True)
-class PadEvent:
+class PadEvent(Around):
     """Fill the data of one event up to `size` bytes, with blanks: a parser does not mind them.
 
     They are made as they are taken, so that the size may be any.
@@ -197,7 +198,7 @@ class PadEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class GreedyFirstChunk:
+class GreedyFirstChunk(Around):
     """Let the first piece of an artifact hold all later ones, which then come again (a2akit).
 
     The artifact of the task itself is right.
@@ -207,7 +208,7 @@ class GreedyFirstChunk:
 
 
 @dataclass(frozen=True, slots=True)
-class EventFormat:
+class EventFormat(Around):
     """Spell the stream otherwise, and mean the same (WHATWG HTML, 9.2.5 and 9.2.6).
 
     `bom` begins it with a byte order mark. `multi_line` spreads the data of each event over many
@@ -226,7 +227,7 @@ class EventFormat:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class Gathered(Around):
     """Send so many events in one piece, once all of them have come; 0 is all that there are."""
 
     events: int = 0
@@ -238,7 +239,7 @@ class Gathered:
 
 
 @dataclass(frozen=True, slots=True)
-class SplitInside:
+class SplitInside(Around):
     r"""End a piece inside each of these: `"\r\n"`, or `"\u00e9"` to cut the character in two.
 
     `Dribble(1, 0)` cuts everywhere.
@@ -259,7 +260,7 @@ class SplitInside:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkEndsWithStream:
+class WorkEndsWithStream(Around):
     """Stop the work where the client leaves the stream, and never end the task (a2a-sdk 0.2)."""
 
     then: Behaviour = field(default_factory=Honest)
