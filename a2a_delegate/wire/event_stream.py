@@ -95,7 +95,6 @@ class EventStream:
         self._after_cr = piece.endswith(b"\r")
         if b"\r" in piece:
             piece = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-        # Not `splitlines`, which is for text and knows more ends than CR, LF and CRLF.
         lines = piece.split(b"\n")
         coming = lines.pop()
         if lines:

@@ -48,6 +48,7 @@ def pieces(content: bytes, size: int) -> Iterator[bytes]:
         (b"event: add\ndata: 1\n\nevent:\ndata: 2\n\n", [event("1", "add"), event("2")]),
         (b"event: add\nevent: remove\ndata: 1\n\ndata: 2\n\n", [event("1", "remove"), event("2")]),
         (b"event: error\ndata: {}\n\n", [event("{}", "error")]),
+        (b"event:  e\ndata:x\n\n", [event("x", " e")]),
         (b"id: 7\nretry: 10\ndata: x\nunknown: y\nnothing\n\n", [event("x")]),
         (b": ping - 2026-11-30\r\n\r\ndata: x\r\n\r\n", [event("x")]),
         (b":\ndata: a\n: keep-alive\ndata: b\n\n", [event("a\nb")]),
@@ -259,6 +260,16 @@ def test_the_bound_is_on_one_event_and_not_on_a_chunk() -> None:
     assert events_of((whole + b"\n\n") * 500) == [event(whole[6:])] * 500
     with pytest.raises(EventTooLargeError):
         events_of(whole + b"x\n\n")
+
+
+@pytest.mark.parametrize("size", [1, 100, 10_000])
+@pytest.mark.parametrize("line", [b"data: " + b"x" * 400, b"event: " + b"x" * 400])
+@pytest.mark.spec("SSE-5")
+def test_the_bound_is_on_all_lines_of_an_event(line: bytes, size: int) -> None:
+    two = b"\n".join([line, line, b"data", b"", b""])
+    assert len(events_of(*pieces(two, size))) == 1
+    with pytest.raises(EventTooLargeError):
+        events_of(*pieces(line + b"\n" + two, size))
 
 
 def seconds(*chunks: bytes, limit: int) -> float:
