@@ -289,11 +289,13 @@ def _way(face: Face, manner: Behaviour) -> Subscription:
 
 def _refuses_in_stream(call: Call, manner: Behaviour) -> bool:
     """Whether the stream that was asked for begins, and holds the refusal."""
+    in_stream = call.face.words.refuses_in_stream
     if not call.streams or isinstance(manner, Unstreamed):
         return False
     if call.operation is Operation.SUBSCRIBE:
-        return _way(call.face, manner).finished is not Finished.REFUSAL
-    return call.face.words.refuses_in_stream
+        finished = _way(call.face, manner).finished
+        return finished is Finished.ERROR_EVENT or (finished is Finished.SNAPSHOT and in_stream)
+    return in_stream
 
 
 def _fixed(reply: Json, head: Head = _HEAD) -> Answer:

@@ -101,7 +101,7 @@ class Streamed:
 
 def as_event(refusal: Json) -> Shown:
     """Show an error; a2a-sdk's adapter leaves out here the `data` that is null."""
-    error = refusal["error"]
+    error = refusal.get("error")
     if isinstance(error, dict):
         told = {name: value for name, value in error.items() if value is not None}
         refusal = {**refusal, "error": told}

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import anyio
 import httpx
 
-from tests.testing.speaking import METHODS, Reply
-
 if TYPE_CHECKING:
-    from tests.testing.speaking import Speaker
+    from tests.testing.speaking import Reply, Speaker
 
 BOM = b"\xef\xbb\xbf"
 KINDS = {
@@ -57,11 +56,11 @@ class Heard:
     @property
     def results(self) -> list[Reply]:
         """What the events show, without the wrapper that 1.0 puts around it."""
-        return [bare(reply["result"]) for reply in self.replies]
+        return [bare(reply.get("result", reply)) for reply in self.replies]
 
     @property
     def kinds(self) -> list[str]:
-        return [kind_of(reply["result"]) for reply in self.replies]
+        return [kind_of(reply.get("result", reply)) for reply in self.replies]
 
     @property
     def moments(self) -> list[float]:
@@ -114,13 +113,12 @@ async def hear(
     request_id: object = 7,
 ) -> Heard:
     """Call for a stream and take it to its end, or leave it after so many pieces."""
-    call = {"jsonrpc": "2.0", "id": request_id, "method": METHODS[speaker.version][operation]}
-    headers = {} if speaker.version == "0.2" else {"A2A-Version": speaker.version}
+    at = "" if url is None else url.removesuffix("/rpc")
+    request = speaker.request(operation, params, at=at, call_id=request_id)
     start = anyio.current_time()
     pieces: list[tuple[float, bytes]] = []
-    async with speaker.client.stream(
-        "POST", url or speaker.peer.url, json={**call, "params": params}, headers=headers
-    ) as response:
+    response = await speaker.client.send(request, stream=True)
+    async with aclosing(response):
         try:
             # Left by a cancelled read, which ends the generators of httpx, those within included.
             with anyio.CancelScope() as leaving:

@@ -217,6 +217,30 @@ async def test_a_history_is_as_long_as_the_query_says() -> None:
         assert (await speaker.get(task["id"], historyLength=-1))["code"] == 400
 
 
+@pytest.mark.spec("BARE-3")
+async def test_a_history_of_0_3_is_as_long_as_the_query_says(speaker: HttpJsonSpeaker) -> None:
+    task = await speaker.sent_task("history")
+    (last,) = (await speaker.get(task["id"], historyLength=1))["history"]
+    assert last["role"] == "ROLE_AGENT"
+    whole = await speaker.get(task["id"])
+    # @a2a-js/sdk 0.3 shows no history unless it is asked for some.
+    assert len(whole.get("history", ())) in {0, 2}
+
+
+@pytest.mark.spec("BARE-3")
+async def test_data_that_is_no_object_is_wrapped_for_0_3() -> None:
+    peer = ScriptedPeer(("1.0", "0.3"), bindings=HTTP_JSON)
+    async with peer.client() as client:
+        modern, old = HttpJsonSpeaker(peer, client), HttpJsonSpeaker(peer, client, "0.3")
+        parts: list[Reply] = [{"data": [1]}, {"url": "https://x.example/a"}]
+        task = await modern.sent_task("", parts=parts)
+        (message,) = (await old.get(task["id"]))["history"]
+    assert message["content"] == [
+        {"data": {"data": {"value": [1]}}},
+        {"file": {"fileWithUri": "https://x.example/a"}},
+    ]
+
+
 # Places
 
 

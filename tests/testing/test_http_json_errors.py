@@ -126,6 +126,15 @@ async def test_an_error_of_any_code_takes_the_form_of_its_server(speaker: HttpJs
     assert odd.json() == of_kind[tuple(odd.json())]
 
 
+@pytest.mark.spec("BARE-3")
+async def test_an_error_of_no_known_code_has_no_details() -> None:
+    peer = ScriptedPeer(bindings=HTTP_JSON)
+    peer.script(Operation.GET, RpcError(-1, "odd"))
+    async with peer.client() as client:
+        reply = await HttpJsonSpeaker(peer, client).post("get", {"id": "x"})
+    assert reply.json() == {"error": {"code": 500, "status": "INTERNAL", "message": "odd"}}
+
+
 @pytest.mark.spec("BARE-4")
 @pytest.mark.parametrize("accepts", [True, False])
 async def test_an_error_may_come_after_the_effect(
