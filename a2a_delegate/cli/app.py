@@ -69,6 +69,7 @@ Save = Annotated[
 ]
 Explain = Annotated[bool, typer.Option("--explain", help=help_texts.EXPLAIN)]
 Timeout = Annotated[float, typer.Option(metavar="SECONDS", help=help_texts.TIMEOUT)]
+Watch = Annotated[Literal["auto", "stream", "poll"], typer.Option("--watch", help=help_texts.WATCH)]
 PollInterval = Annotated[float, typer.Option(metavar="SECONDS", help=help_texts.POLL_INTERVAL)]
 AuthRequired = Annotated[
     Literal["return", "wait"], typer.Option("--auth-required", help=help_texts.AUTH_REQUIRED)
@@ -146,6 +147,7 @@ def send(
     explain: Explain = False,
     header: Header = [],  # noqa: B006 - typer copies it
     timeout: Timeout = _TIMEOUT,
+    watch: Watch = "auto",
     poll_interval: PollInterval = _POLL_INTERVAL,
     auth_required: AuthRequired = "return",
     allow_origin: AllowOrigin = [],  # noqa: B006 - typer copies it
@@ -172,7 +174,7 @@ def send(
         context_id=context_id,
         allow_downgrade=allow_downgrade,
     )
-    following = Following(poll_interval=poll_interval, auth_required=auth_required)
+    following = Following(watch=watch, poll_interval=poll_interval, auth_required=auth_required)
     raise typer.Exit(send_request(call, work, following))
 
 
@@ -190,6 +192,7 @@ def resume(
     explain: Explain = False,
     header: Header = [],  # noqa: B006 - typer copies it
     timeout: Timeout = _TIMEOUT,
+    watch: Watch = "auto",
     poll_interval: PollInterval = _POLL_INTERVAL,
     auth_required: AuthRequired = "return",
     allow_origin: AllowOrigin = [],  # noqa: B006 - typer copies it
@@ -205,7 +208,7 @@ def resume(
         explain=explain,
         save=save,
     )
-    following = Following(poll_interval=poll_interval, auth_required=auth_required)
+    following = Following(watch=watch, poll_interval=poll_interval, auth_required=auth_required)
     raise typer.Exit(resume_handle(call, handle, following, wait=not no_wait))
 
 

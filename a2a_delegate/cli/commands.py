@@ -66,6 +66,7 @@ class Call:
 class Following:
     """How a task is followed, as it was typed; times in seconds."""
 
+    watch: Literal["auto", "stream", "poll"]
     poll_interval: float
     auth_required: Literal["return", "wait"]
 
@@ -219,6 +220,7 @@ def _config(
     """Make the configuration. Raises UsageError."""
     slowest = A2ADelegateConfig().poll_interval_max
     return A2ADelegateConfig(
+        watch=following.watch,
         poll_interval=following.poll_interval,
         poll_interval_max=max(following.poll_interval, slowest),
         allowed_origins=call.allowed_origins,
@@ -284,7 +286,7 @@ def _attended(
             lambda token: work(token, telling.observe), on_first=stop, on_second=leave
         )
 
-    with screen.showing(telling.line):
+    with screen.showing(telling.line, telling.text):
         return anyio.run(attend)
 
 

@@ -11,7 +11,7 @@ import anyio
 from a2a_delegate.a2a import A2ADelegate, identifier
 from a2a_delegate.delegate import CancelToken
 from a2a_delegate.errors import DelegateError, DelegationCancelledError, UsageError
-from a2a_delegate.model.card import AgentCard
+from a2a_delegate.model.card import AgentCapabilities, AgentCard
 from a2a_delegate.outcome import Cancelled, CancelReceipt, Effect, Failed, Unknown
 from a2a_delegate.peer.own_client import own_client
 from a2a_delegate.peer.places import places_of
@@ -180,7 +180,8 @@ async def _agent(
     """
     began, left = anyio.current_time(), errand.timeout
     async with own_client() as client:
-        card = None if handle is None else _card_by_hand(handle, errand.url)
+        streams = config.watch == "stream"
+        card = None if handle is None else _card_by_hand(handle, errand.url, streams=streams)
         if card is None or (errand.url and handle is not None and needs_card(handle)):
             card = await fetch_agent_card(
                 errand.url,
@@ -201,8 +202,10 @@ async def _agent(
             yield agent
 
 
-def _card_by_hand(handle: DelegationHandle, typed: str) -> AgentCard:
+def _card_by_hand(handle: DelegationHandle, typed: str, *, streams: bool) -> AgentCard:
     """Make the card that says no more than the handle does, and bind what was typed.
+
+    Whether the agent offers streams no handle tells; whoever asks for them knows.
 
     Raises UsageError for a handle that cannot be used here and for what is no URL,
     UnsafeEndpointError for a URL with user information.
@@ -213,4 +216,9 @@ def _card_by_hand(handle: DelegationHandle, typed: str) -> AgentCard:
     if dialect_for(interface.version, interface.binding) is None:
         named = f"A2A {interface.version} over {interface.binding}"
         raise UsageError(f"{named}, which the handle names, is not spoken")
-    return AgentCard(handle.delegate_id, (interface,), source=typed.strip() or None)
+    return AgentCard(
+        handle.delegate_id,
+        (interface,),
+        capabilities=AgentCapabilities(streaming=streams),
+        source=typed.strip() or None,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from a2a_delegate.cli.growing_text import GrowingText
 from a2a_delegate.cli.terminal import on_one_line
 from a2a_delegate.signals import (
     ArtifactChunk,
@@ -31,7 +32,7 @@ _TEXT = 120
 
 
 class Telling:
-    """Keeps one line of progress up to date from the signals, and says what must not be missed.
+    """Keeps a line of progress and the text so far up to date, and says what must not be missed.
 
     An observer: pass `observe`. `clock` gives seconds, `say` writes a line that stays. `opening` is
     what is told before the first signal, `errand` what is done after it. `handle` is the last one
@@ -53,6 +54,11 @@ class Telling:
         self._state = opening
         self._errand = errand
         self._words = ""
+        self._growing = GrowingText()
+
+    def text(self) -> str:
+        """Return the end of the text that the peer has made so far."""
+        return self._growing.end
 
     def line(self) -> str:
         """Return the state, the peer's last words and the seconds since the beginning."""
@@ -71,6 +77,8 @@ class Telling:
         match signal:
             case Downgraded(refused, spoken):
                 self._say(f"the peer refused version {refused}; {spoken} is spoken instead")
+            case ArtifactChunk():
+                self._growing.take(signal)
             case TransportStuck(operation):
                 self._say(f"a request ({operation}) ignored its end and was left behind")
             case _:
@@ -96,8 +104,6 @@ def _words_of(signal: Signal) -> str:
     match signal:
         case Progress(message=message):
             return message.text
-        case ArtifactChunk(artifact=artifact):
-            return artifact.text
         case AttemptFailed(attempt, error):
             return f"{attempt.operation}: {error}"
         case Recovered():

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 _GOOD, _BAD = "green", "bold red"
 
 # How the library's sentence says it is Python; on the command line it is an option.
-_ALLOWED_ORIGINS = re.compile(r'allowed_origins=\("([^"]*)",\)')
+_OPTIONS = (
+    (re.compile(r'allowed_origins=\("([^"]*)",\)'), r"--allow-origin \1"),
+    (re.compile(r'watch="(\w+)"'), r"--watch \1"),
+)
 
 
 def report(
@@ -87,7 +90,9 @@ def written(
 
 def in_options(sentence: str) -> str:
     """Return a sentence of the library with its advice in the words of the command line."""
-    return _ALLOWED_ORIGINS.sub(r"--allow-origin \1", sentence)
+    for written, option in _OPTIONS:
+        sentence = written.sub(option, sentence)
+    return sentence
 
 
 def _answer(result: Completed) -> str | None:

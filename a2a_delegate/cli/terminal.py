@@ -14,7 +14,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
@@ -22,7 +22,11 @@ from rich.text import Text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from rich.console import RenderableType
+
 _FRAMES_PER_SECOND = 8.0
+_ROWS = 12
+"""Rows of a terminal for text that is still growing."""
 
 # C0 but tab and line feed, DEL and C1; marks, embeddings, overrides and isolates of direction; the
 # separators that some terminals take for line breaks; lone surrogates; the invisible tag letters.
@@ -93,7 +97,7 @@ def silence(stream: TextIO) -> None:
 
 
 class Screen:
-    """Standard error: lines of text, and on a terminal one line of progress below them.
+    """Standard error: lines of text, and on a terminal what grows and how it goes below them.
 
     `hide` goes over all text first; whoever knows secrets sets it. Without a terminal nothing but
     the lines is written.
@@ -131,18 +135,20 @@ class Screen:
             silence(stream)
 
     @contextlib.contextmanager
-    def showing(self, line: Callable[[], str]) -> Iterator[None]:
-        """Show what `line` returns, several times a second, while the block goes on."""
+    def showing(self, line: Callable[[], str], text: Callable[[], str] = str) -> Iterator[None]:
+        """Show the end of `text` and below it `line`, anew several times a second, in the block."""
         console = self._console
         if console is None:
             yield
             return
         spinner = Spinner("dots" if console.encoding.startswith("utf") else "line")
 
-        def frame() -> Spinner:
+        def frame() -> RenderableType:
             told = visible(self.hide(line()))
             spinner.update(text=Text(told, no_wrap=True, overflow="ellipsis"))
-            return spinner
+            words = Text(visible(self.hide(text())))
+            rows = max(1, min(_ROWS, console.height - 2))
+            return Group(*words.wrap(console, console.width)[-rows:], spinner)
 
         live = Live(
             get_renderable=frame,

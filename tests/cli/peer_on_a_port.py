@@ -26,8 +26,8 @@ class PeerOnAPort:
     What the peer is told and asked goes through `do`, because it belongs to that loop.
     """
 
-    def __init__(self, *versions: str) -> None:
-        self._peer = ScriptedPeer(versions or ("1.0",))
+    def __init__(self, *versions: str, streaming: bool = False) -> None:
+        self._peer = ScriptedPeer(versions or ("1.0",), streaming=streaming)
         self._served = ExitStack()
 
     def __enter__(self) -> Self:
