@@ -66,6 +66,8 @@ class Desk:
     """Subscriptions running that have shown nothing new."""
     subscribed_at: float | None = None
     """When the last of them was made."""
+    paused_until: float = 0.0
+    """When the pause ends that the peer asked for, by the last get that failed."""
     owes_get: bool = False
     """A stream is over, and the task has not been asked for since."""
     stopping_polls: int = 0

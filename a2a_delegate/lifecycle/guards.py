@@ -123,7 +123,7 @@ def subscribes_next(desk: Desk) -> bool:
 def stopped_by_us(desk: Desk) -> bool:
     """Whether the end that a stream shows is that of our own cancel: the receipt, and no answer."""
     end = desk.seen.end_seen
-    return desk.seen.cancel_sent and end is not None and end.state is TaskState.CANCELED
+    return end is not None and end.state is TaskState.CANCELED
 
 
 def context_refused(desk: Desk) -> bool:

@@ -213,7 +213,7 @@ class Lifecycle:
         for signal in seen.learn_event(streamed):
             desk.tell(signal)
             news = True
-        if news and streamed.name is OperationName.SUBSCRIBE:
+        if news and streamed.number == desk.stream:
             desk.barren = 0
         if seen.answer is not answered and seen.answer is not None:
             desk.said = seen.answer
@@ -225,9 +225,9 @@ class Lifecycle:
         if isinstance(streamed.event, TaskReply):
             desk.shown = seen.task
             return self._state_event(seen.task)
-        # A stream that was let go for a question may show it again; it is being asked for.
-        watched = streamed.number == desk.stream
-        return Event.QUESTION_SEEN if watched and seen.awaits_caller(seen.task) else Event.WORKING
+        # A stream that was let go may show its question again, and nobody may wait for it.
+        asks = streamed.number == desk.stream and seen.cause is None
+        return Event.QUESTION_SEEN if asks and seen.awaits_caller(seen.task) else Event.WORKING
 
     def _note_end(self, ended: Ended) -> Event | None:
         desk, seen, reply = self._desk, self._desk.seen, ended.reply

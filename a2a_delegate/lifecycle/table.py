@@ -139,13 +139,12 @@ Cells: TypeAlias = Mapping[Event, tuple[Rule, ...]]
 _P = Phase
 _E = Event
 
+_CONFIRM: tuple[Rule, ...] = (Rule(_P.CONFIRMING, watching.confirm),)
+
 _ANSWERS: Cells = {
     _E.MESSAGE: (Rule(_P.SETTLED, steps.settle_message),),
     _E.ENDED: (Rule(_P.SETTLED, steps.settle_ended),),
-    _E.END_SEEN: (
-        Rule(_P.SETTLED, steps.settle_cancelled, guards.stopped_by_us),
-        Rule(_P.CONFIRMING, watching.confirm),
-    ),
+    _E.END_SEEN: _CONFIRM,
 }
 """Law 2: an answer settles from every phase in which one can come, before any cause."""
 
@@ -187,7 +186,6 @@ _HELD: Cells = {
     _E.ID_SEEN: _STOP_KNOWN,
     _E.PAUSED: _STOP_KNOWN,
     _E.WORKING: _STOP_KNOWN,
-    _E.QUESTION_SEEN: _STOP_KNOWN,
     _E.REFUSED: _REFUSED,
     _E.BUSY: _REFUSED,
     _E.FAULT: _WITHOUT_ID,
@@ -202,7 +200,7 @@ _ASKS: tuple[Rule, ...] = (*_STOPS, Rule(_P.SETTLED, steps.settle_paused))
 
 _GOES_ON: tuple[Rule, ...] = (*_STOPS, Rule(_P.FOLLOWING, watching.watch))
 
-_QUESTION: tuple[Rule, ...] = (*_STOPS, Rule(_P.FOLLOWING, watching.ask_for_question))
+_QUESTION: tuple[Rule, ...] = (Rule(_P.FOLLOWING, watching.ask_for_question),)
 
 _UNSEEN: tuple[Rule, ...] = (
     Rule(_P.SETTLED, steps.settle_unseen, guards.looks_once),
@@ -290,7 +288,6 @@ TABLE: Mapping[Phase, Cells] = {
         **_ANSWERS,
         _E.PAUSED: _ASKS,
         _E.WORKING: _GOES_ON,
-        _E.QUESTION_SEEN: _STOP_KNOWN,
         _E.ID_SEEN: _STOP_KNOWN,
         _E.REFUSED: _REFUSED,
         _E.BUSY: _REFUSED,
@@ -342,6 +339,10 @@ TABLE: Mapping[Phase, Cells] = {
     },
     _P.STOPPING: {
         **_ANSWERS,
+        _E.END_SEEN: (
+            Rule(_P.SETTLED, steps.settle_cancelled, guards.stopped_by_us),
+            *_CONFIRM,
+        ),
         _E.RETURNED: (Rule(_P.SETTLED, steps.settle_returned),),
         _E.PAUSED: _LAST_LOOK,
         _E.WORKING: _LAST_LOOK,

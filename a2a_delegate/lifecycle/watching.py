@@ -45,7 +45,8 @@ def watch(desk: Desk) -> None:
     if subscribes and pause <= 0.0:
         subscribe(desk)
     else:
-        desk.wake_at = desk.now + max(asked_pause(desk.seen.get_error), pause, GET_FLOOR)
+        desk.paused_until = desk.now + asked_pause(desk.seen.get_error)
+        desk.wake_at = max(desk.paused_until, desk.now + max(pause, GET_FLOOR))
 
 
 def _before_subscribing(desk: Desk) -> float:
@@ -90,12 +91,10 @@ def subscribe(desk: Desk) -> None:
 def ask_after_stream(desk: Desk) -> None:
     """Ask what has become of the task that a stream does not show any more (law 4)."""
     desk.polls, desk.owes_get = 0, True
-    if asked_pause(desk.seen.get_error) and OperationName.GET not in desk.flight:
-        return  # the peer has asked for a pause, and that is being waited for
     # A get that went out before cannot say.
     desk.let_go(OperationName.GET)
     desk.bound_at = None
-    if desk.now < (earliest := _earliest_get(desk)):
+    if desk.now < (earliest := max(_earliest_get(desk), desk.paused_until)):
         desk.wake_at = earliest
     else:
         desk.wake_at = None
