@@ -147,7 +147,7 @@ def test_advice_is_in_the_words_of_the_command_line() -> None:
                 ArtifactChunk("t", Artifact("a", (TextPart("so far"),))),
                 ArtifactChunk("t", Artifact("b", (DataPart(1),))),
             ],
-            "working · so far · 1.5 s",
+            "working · 1.5 s",
         ),
         (
             [
