@@ -11,6 +11,7 @@ from a2a_delegate import (
     CancelReceipt,
     Completed,
     Delegate,
+    DelegateCapabilities,
     DelegateRequest,
     DelegateResult,
     DelegationHandle,
@@ -58,7 +59,7 @@ async def agent_under_test(
 class WithHandles(Wrapped):
     """Breaks nothing; what is derived from it overrides one method."""
 
-    capabilities = A2ADelegate.capabilities
+    capabilities = DelegateCapabilities(cancel=True, resume=True, follow_up=True)
 
     async def resume(self, handle: DelegationHandle, **options: Any) -> DelegateResult:
         return await self.inner.resume(handle, **options)
