@@ -256,11 +256,13 @@ class Finished(StrEnum):
     """What a subscription to a task that has ended gets.
 
     `REFUSAL` is an error as JSON (A2A 1.0), `ERROR_EVENT` the same as the event of a stream
-    (a2a-sdk 0.3), `SNAPSHOT` the task as the only event (@a2a-js/sdk 0.3, fasta2a).
+    (a2a-sdk 0.3), `CUT` the head of a stream and then a lost connection (a2a-sdk 0.3 over
+    HTTP+JSON), `SNAPSHOT` the task as the only event (@a2a-js/sdk 0.3, fasta2a).
     """
 
     REFUSAL = "refusal"
     ERROR_EVENT = "error-event"
+    CUT = "cut"
     SNAPSHOT = "snapshot"
 
 

@@ -79,6 +79,7 @@ class EventStream:
             if room < len(piece):
                 self.is_cut = True
                 return
+        self.is_cut |= self.streamed.breaks
 
     def _body(self) -> Iterator[Piece]:
         form = layer(self.behaviour, EventFormat) or EventFormat()

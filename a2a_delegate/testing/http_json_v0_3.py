@@ -65,7 +65,7 @@ _EXCEPTION: Final = (Fault.INTERNAL, "unknown exception")
 OF_SDK: Final = replace(
     face_v0_3.VOCABULARY,
     unsupported={**face_v0_3.VOCABULARY.unsupported, _LIST.method: _EXCEPTION},
-    subscription=Subscription(Opening.UPDATES, Finished.REFUSAL),
+    subscription=Subscription(Opening.UPDATES, Finished.CUT),
     refuses_in_stream=False,
     needs_ids=False,
 )

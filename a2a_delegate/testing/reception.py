@@ -207,6 +207,8 @@ class Reception:
         way = _way(face, manner)
         if not view.state.is_terminal:
             return Streamed(audience, subscribed(audience, task, way.opening), task)
+        if way.finished is Finished.CUT:
+            return Streamed(audience, iter(()), task, breaks=True)
         if way.finished is Finished.SNAPSHOT:
             return Streamed(audience, iter([audience.task(view, None)]), task)
         raise _objection(face, Objection.FINISHED, view)
@@ -294,7 +296,7 @@ def _refuses_in_stream(call: Call, manner: Behaviour) -> bool:
         return False
     if call.operation is Operation.SUBSCRIBE:
         finished = _way(call.face, manner).finished
-        return finished is Finished.ERROR_EVENT or (finished is Finished.SNAPSHOT and in_stream)
+        return finished is Finished.ERROR_EVENT or (finished is not Finished.REFUSAL and in_stream)
     return in_stream
 
 

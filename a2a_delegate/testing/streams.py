@@ -92,11 +92,15 @@ class Audience:
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """What was made of a request for a stream; `task` is None where there is none to follow."""
+    """What was made of a request for a stream; `task` is None where there is none to follow.
+
+    One that `breaks` is not ended but lost.
+    """
 
     audience: Audience
     showing: Showing
     task: Task | None = None
+    breaks: bool = False
 
 
 def as_event(refusal: Json) -> Shown:

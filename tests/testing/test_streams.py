@@ -329,13 +329,15 @@ async def test_a_script_says_what_a_finished_task_gets(version: str, finished: F
     async with speaking_to(peer, version) as speaker:
         heard = await subscribed(speaker, "task")
     assert is_json(heard) == (finished is Finished.REFUSAL)
-    if finished is Finished.SNAPSHOT:
+    assert heard.ending == ("RemoteProtocolError" if finished is Finished.CUT else "closed")
+    if finished is Finished.CUT:
+        assert heard.body == b""
+    elif finished is Finished.SNAPSHOT:
         assert (heard.kinds, states(heard)) == (["task"], ["completed"])
         assert texts(heard.results[0]) == ["result of task"]
     elif finished is Finished.ERROR_EVENT:
         assert len(heard.replies) == 1
         assert "is in terminal state" in heard.replies[0]["error"]["message"]
-    assert heard.ending == "closed"
 
 
 @pytest.mark.spec("STRM-6")
