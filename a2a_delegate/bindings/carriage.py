@@ -167,6 +167,7 @@ class Carrier:
                 name=errand.name,
                 url=str(errand.url),
                 task_id=received.task_id,
+                answered=errand.body is None and exchange.http_status is not None,
             )
 
     async def _round_trip(self, errand: Errand, exchange: Exchange, received: Received) -> Answer:

@@ -30,15 +30,22 @@ CLOSED = "the httpx client is closed; it must stay open as long as the delegate 
 
 
 def failed(
-    problem: Exception, *, exchange: Exchange, name: str, url: str, task_id: str | None = None
+    problem: Exception,
+    *,
+    exchange: Exchange,
+    name: str,
+    url: str,
+    task_id: str | None = None,
+    answered: bool = False,
 ) -> NotSent | Lost:
     """Say what an exception means for the request that it ended.
 
-    `name` is the word of the operation, `url` where it went, `task_id` an id that the incomplete
-    reply showed. The exception is the `__cause__` of the error; see `_chained`.
+    `answered`: it had no body, and its reply had begun. `name` is the word of the operation, `url`
+    where it went, `task_id` an id that the incomplete reply showed. The exception is the
+    `__cause__` of the error; see `_chained`.
     """
     reason = _reason(problem)
-    if exchange.body_left:
+    if exchange.body_left or answered:
         lost = LostReplyError(method=name, phase=_phase_of_loss(problem), reason=reason)
         _chained(lost, problem)
         return Lost(lost, evidence=exchange.evidence, task_id=task_id)

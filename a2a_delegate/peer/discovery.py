@@ -24,7 +24,7 @@ from a2a_delegate.errors import (
     UnsafeEndpointError,
     UsageError,
 )
-from a2a_delegate.lifecycle.operations import NotSent, Unreadable
+from a2a_delegate.lifecycle.operations import Lost, NotSent, Unreadable
 from a2a_delegate.model.card import ProtocolVersion
 from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.peer.credentials import Credentials
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Mapping
 
     from a2a_delegate.bindings.carriage import Carried
-    from a2a_delegate.lifecycle.operations import Lost
     from a2a_delegate.model.card import AgentCard
     from a2a_delegate.peer.credentials import AuthProvider
 
@@ -179,7 +178,7 @@ def _again(attempt: _Attempt) -> Again | None:
     carried = attempt.carried
     if isinstance(carried, Answer) and carried.status in _PASSING:
         return Again(retry_after(carried.headers, now=datetime.now(UTC)))
-    if isinstance(carried, NotSent) and may_pass(carried.error.__cause__):
+    if isinstance(carried, NotSent | Lost) and may_pass(carried.error.__cause__):
         return Again()
     return None
 

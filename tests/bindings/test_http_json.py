@@ -257,6 +257,26 @@ async def test_only_a_cut_reply_to_a_send_is_searched_for_an_id(
     assert there.heard[0].header("transfer-encoding") is None
 
 
+@pytest.mark.parametrize(
+    ("said", "end"),
+    [(b"", NotSent), (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{", Lost)],
+    ids=["nothing", "a part"],
+)
+@pytest.mark.spec("CARR-1", "CARR-3")
+async def test_a_request_without_a_body_is_lost_once_its_reply_has_begun(
+    said: bytes, end: type[object]
+) -> None:
+    async def talk(line: Line) -> None:
+        await line.hear()
+        await line.say(said)
+
+    exchange = Exchange()
+    async with peer(talk) as there, httpx.AsyncClient() as client:
+        answer = await over(client).call(asking(GET, url=there.url), exchange)
+    assert type(answer) is end
+    assert not exchange.body_left
+
+
 async def test_a_peer_that_is_not_there_was_sent_nothing() -> None:
     async with httpx.AsyncClient() as client:
         url = f"http://127.0.0.1:{await closed_port()}/"
