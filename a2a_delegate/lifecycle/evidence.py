@@ -225,11 +225,9 @@ class Evidence:
 
     def _learn_message(self, message: Message) -> Iterator[Signal]:
         """Take a message: alone it is the whole answer, beside a task it says how that goes."""
-        if message.role is Role.USER and message.message_id == self.ours.message_id:
-            return  # our own, shown to whoever watches
         if self.task_id is None:
             self.answer = message
-        else:
+        elif message.role is not Role.USER:
             yield Progress(self.task_id, message)
 
     def _is_followed(self, name: OperationName, task_id: str, context_id: str | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from a2a_delegate.errors import UsageError
 from a2a_delegate.lifecycle.operations import (
     Fault,
     ListTasks,
+    SendMessage,
     asks_for_stream,
     task_named_in,
 )
@@ -25,7 +27,7 @@ from a2a_delegate.wire.spoken import dialect_for
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from a2a_delegate.bindings.call import Carriage
+    from a2a_delegate.bindings.call import Carriage, ReadsEvent
     from a2a_delegate.bindings.exchange import Exchange
     from a2a_delegate.lifecycle.operations import Operation, Reply
     from a2a_delegate.model.card import AgentInterface, Binding, ProtocolVersion
@@ -162,7 +164,7 @@ class Peer:
             headers=face.headers,
             auth=self._credentials.auth_for(self._principal, face.origin),
             identity=Identity(face.interface.tenant, self._principal),
-            read_event=face.dialect.decode_event if asks_for_stream(operation) else None,
+            read_event=_event_reader(face.dialect, operation),
         )
         answer = await face.carriage.call(call, exchange)
         if isinstance(answer, WireResult):
@@ -196,3 +198,12 @@ class Peer:
         if self._agreed.dialect.lists_tasks:
             return self._agreed
         return None if lookup is None else self._face(lookup)
+
+
+def _event_reader(dialect: Dialect, operation: Operation) -> ReadsEvent | None:
+    """Return what reads the events of an operation that asks for a stream."""
+    if not asks_for_stream(operation):
+        return None
+    if isinstance(operation, SendMessage):
+        return functools.partial(dialect.decode_event, ours=operation.message)
+    return dialect.decode_event
