@@ -165,10 +165,9 @@ def test_a_message_beside_a_task_is_progress() -> None:
 
 
 @pytest.mark.spec("STREAM-8")
-def test_our_own_message_that_is_shown_to_us_is_neither() -> None:
-    story = Story(STREAM).sends().shows(MessageReply(OURS))
-    assert story.phase is Phase.SENDING
-    story.shows(status("working")).shows(MessageReply(OURS))
+def test_what_a_user_says_beside_a_task_is_no_word_of_the_peers() -> None:
+    story = Story(STREAM).sends().shows(status("working")).shows(MessageReply(OURS))
+    assert story.phase is Phase.FOLLOWING
     assert story.told(Progress) == []
 
 
