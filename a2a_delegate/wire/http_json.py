@@ -28,9 +28,14 @@ if TYPE_CHECKING:
 _REDIRECTION = 300
 """From here on the HTTP status says that there is no result, whatever the body looks like."""
 
-_RESULTS = ("task", "message", "status", "statusUpdate", "artifactUpdate", "artifact")
-"""Members of results that are objects: of an answer, of an event, of a task by itself."""
+_RESULTS = (
+    *("task", "message", "tasks", "statusUpdate", "artifactUpdate"),
+    *("status", "artifact", "parts", "content"),
+)
+"""Members of a result that hold something: of its wrapper, or of what stands there without one."""
 
+_OF_AN_ERROR = frozenset({"code", "message", "data", "status", "details"})
+"""Members of an error that stands there by itself."""
 
 _WITH_BODY = frozenset({OperationName.SEND, OperationName.CANCEL, OperationName.SUBSCRIBE})
 
@@ -133,15 +138,17 @@ def _value(value: JSON) -> str:
 def _error_in(value: object, status: int) -> Mapping[str, JSON] | None:
     """Find the error document in a body, if it is one.
 
-    In a stream the status is that of the whole, so there the document has to show what it is.
+    In a stream the status is that of the whole, so under success a document has to show what it is;
+    and some errors prove that nothing ran, so nothing that may be a result is taken for one.
     """
     if not isinstance(value, dict):
         return None
     failed = status >= _REDIRECTION
-    if not failed and any(isinstance(value.get(name), dict) for name in _RESULTS):
+    if not failed and any(isinstance(value.get(name), dict | list) for name in _RESULTS):
         return None
     for name in ("error", "detail") if failed else ("error",):
         inner = value.get(name)
         if isinstance(inner, dict):
             return inner
-    return value if failed or fault_table.is_code(value.get("code")) else None
+    bare = fault_table.is_code(value.get("code")) and value.keys() <= _OF_AN_ERROR
+    return value if failed or bare else None
