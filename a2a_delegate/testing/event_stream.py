@@ -111,15 +111,16 @@ class EventStream:
         )
         gathered = layer(self.behaviour, Gathered)
         held: list[Shown | Written] = []
+        came = 0
         for item in laid(shown, inside_out, stage):
             if isinstance(item, Pause):
                 yield item
                 continue
             held.append(item)
-            came = sum(isinstance(one, Shown) for one in held)
+            came += isinstance(item, Shown)
             if gathered is None or came == gathered.events:
                 yield held
-                held = []
+                held, came = [], 0
         if held:
             yield held
 

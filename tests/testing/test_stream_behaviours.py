@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import anyio
@@ -11,13 +13,16 @@ import pytest
 from a2a_delegate.errors import UsageError
 from a2a_delegate.testing import (
     Compressed,
+    Delay,
     Dribble,
     DropAfterAccepting,
+    Endless,
     EventFormat,
     EventKind,
     EventOrder,
     Gathered,
     GreedyFirstChunk,
+    Honest,
     InsertBytes,
     InsertEvent,
     Intruder,
@@ -45,6 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from a2a_delegate.testing import Behaviour
+    from a2a_delegate.testing.layering import Around
 
 pytestmark = [pytest.mark.anyio, pytest.mark.virtual_time]
 
@@ -484,6 +490,54 @@ async def test_a_cut_at_a_byte_counts_the_bytes_of_the_layers_within() -> None:
     cut = DropAfterAccepting(3, loss=Loss.READ_ERROR)
     heard, _ = await heard_from(EventFormat(bom=True, then=cut))
     assert (heard.body, heard.ending) == (b"\xef\xbb\xbf", "ReadError")
+
+
+def layers_by(seed: int) -> Behaviour:
+    """Make up a behaviour of a few layers, the same one for a seed."""
+    draw = random.Random(seed)  # noqa: S311 - no secret
+
+    def place() -> int:
+        return draw.randrange(6)
+
+    around: list[Around] = [
+        *(StopStream(place(), draw.choice([*Stop])) for _ in range(2)),
+        *(WithoutEvents(draw.choice([*EventKind])) for _ in range(2)),
+        *(InsertEvent(place(), draw.choice([*Intruder])) for _ in range(2)),
+        Pings(draw.choice([0.3, 7])),
+        EventOrder((1 + place(), 1 + place(), 1 + place())),
+        InsertBytes(place(), b"\n\ndata: x\r"),
+        PadEvent(1 + place(), 5000),
+        GreedyFirstChunk(),
+        Delay(0.5),
+        EventFormat(draw.choice([*LineEnd]), multi_line=True),
+        SplitInside(draw.choice(["\r\n", "data", "}}"])),
+        Gathered(place()),
+    ]
+    behaviour = draw.choice(ACTS)
+    for one in draw.sample(around, k=draw.randrange(7)):
+        behaviour = replace(one, then=behaviour)  # type: ignore[call-arg]
+    return behaviour
+
+
+ACTS: list[Behaviour] = [Honest(), WrongId(), DropAfterAccepting(900), Endless(9000)]
+
+
+@pytest.mark.spec("SHOW-10")
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("seed", range(0, 60, 20))
+async def test_whatever_is_laid_around_what_a_stream_ends_one_way(version: str, seed: int) -> None:
+    for each in range(seed, seed + 20):
+        behaviour = layers_by(each)
+        heard, peer = await heard_from(behaviour, "chunks 3", version, patience=5, leave_after=400)
+        said = f"{each}: {behaviour}"
+        assert heard.ending in {"closed", "left", "ReadTimeout", "RemoteProtocolError"}, said
+        assert peer.truth.open == 0, said
+        assert list(peer.truth.runs.values()) == [1], said
+        fact = peer.truth.requests[0].stream
+        assert fact is not None, said
+        left = heard.ending in {"left", "ReadTimeout"}
+        assert fact.end is (StreamEnd.CLIENT if left else StreamEnd.PEER), said
+        assert fact.closed is not None, said
 
 
 @pytest.mark.spec("SHOW-11")

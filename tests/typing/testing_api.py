@@ -18,12 +18,16 @@ from a2a_delegate.testing import (
     DelegateSuite,
     DelegateUnderTest,
     DropAfterAccepting,
+    EventOrder,
+    Gathered,
     GroundTruth,
     Hang,
     Happening,
     Honest,
+    Opening,
     Operation,
     Parting,
+    Pings,
     RequestArrived,
     RequestFact,
     RequestOver,
@@ -31,6 +35,11 @@ from a2a_delegate.testing import (
     Rewrite,
     RpcError,
     ScriptedPeer,
+    Stop,
+    StopStream,
+    StreamEnd,
+    StreamFact,
+    Subscription,
     TaskFact,
     WorkState,
 )
@@ -89,6 +98,19 @@ def facts(truth: GroundTruth) -> None:
     assert_type(truth.tasks[0].state, WorkState)
     assert_type(truth.requests, tuple[RequestFact, ...])
     assert_type(truth.open, int)
+
+
+def streams() -> StreamFact | None:
+    peer = ScriptedPeer(streaming=True)
+    peer.script(Operation.SEND, Pings(5, StopStream(2, Stop.SILENCE)), EventOrder((2, 1)))
+    peer.always(Operation.SUBSCRIBE, Gathered(0, Subscription(Opening.UPDATES)))
+    peer.script(Operation.SEND, StopStream(1, "end"))  # type: ignore[arg-type]
+    assert_type(peer.truth.subscriptions, int)
+    stream = peer.truth.requests[0].stream
+    assert_type(stream, StreamFact | None)
+    if stream is not None:
+        assert_type(stream.end, StreamEnd)
+    return stream
 
 
 async def port(told: list[Happening]) -> None:
