@@ -172,13 +172,27 @@ async def read_stream(
             pieces += 1
             if not pieces % _IN_A_ROW:
                 await anyio.lowlevel.cancel_shielded_checkpoint()
-            if not await take(chunk):
-                await _let_go(chunks)
+            if not await _taken(take, chunk, chunks):
                 break
             silence.deadline = anyio.current_time() + idle_seconds
     if silence.cancelled_caught:
         raise SilentStreamError(idle_seconds)
     await response.aclose()
+
+
+async def _taken(
+    take: Callable[[bytes], Awaitable[bool]], chunk: bytes, chunks: AsyncIterator[bytes]
+) -> bool:
+    """Hand a piece on; where no more is wanted the iteration is ended from within."""
+    more = False
+    try:
+        more = await take(chunk)
+    except UnreadableBodyError:
+        await _let_go(chunks)
+        raise
+    if not more:
+        await _let_go(chunks)
+    return more
 
 
 def bounded(response: httpx.Response, limit: int) -> None:
