@@ -61,7 +61,8 @@ class HttpJsonBinding:
     ) -> None:
         self._carrier = Carrier(client, bounds=bounds)
         self._now = now
-        self._subscribed_by_get: set[httpx.URL] = set()
+        # Interfaces of two versions may share an address, and differ in this.
+        self._subscribed_by_get: set[tuple[httpx.URL, str]] = set()
 
     async def call(self, call: Call, exchange: Exchange) -> CallReply:
         """Carry one call and read the body that comes back, or the events of a stream.
@@ -72,16 +73,17 @@ class HttpJsonBinding:
         """
         if call.name is not OperationName.SUBSCRIBE:
             return await self._carried(call, exchange)
-        by_get = call.url in self._subscribed_by_get
+        interface = (call.url, call.words.root)
+        by_get = interface in self._subscribed_by_get
         reply = await self._carried(call, exchange, by_get=by_get)
         if not _has_other_verb(reply, exchange):
             return reply
         if by_get:
-            self._subscribed_by_get.discard(call.url)
+            self._subscribed_by_get.discard(interface)
             return reply
         reply = await self._carried(call, exchange, by_get=True)
         if not isinstance(reply, Fault):
-            self._subscribed_by_get.add(call.url)
+            self._subscribed_by_get.add(interface)
         return reply
 
     async def _carried(self, call: Call, exchange: Exchange, *, by_get: bool = False) -> CallReply:

@@ -342,7 +342,8 @@ async def test_a_subscription_is_tried_by_get_once_and_what_works_is_remembered(
             assert answer == StreamEnd(None)
         elsewhere = asking(SUBSCRIBE, url="https://agent.example/other", streamed=True)
         await binding.call(elsewhere, Exchange())
-    assert [verb for verb, _ in mirror.asked] == ["POST", "GET", "GET", "POST"]
+        await binding.call(asking(SUBSCRIBE, root="v1", streamed=True), Exchange())
+    assert [verb for verb, _ in mirror.asked] == ["POST", "GET", "GET", "POST", "POST"]
     assert mirror.requests[1].content == b""
     assert "content-type" not in mirror.requests[1].headers
 
