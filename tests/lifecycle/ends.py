@@ -18,6 +18,7 @@ from a2a_delegate.outcome import (
 )
 from tests.lifecycle.ledger import CANCELED, PROOFS, latest
 from tests.lifecycle.replies import ANSWER, ASKS, ENDS, QUESTION, STATE_OF, TASK, TROUBLE
+from tests.lifecycle.streams import check_confirmed
 
 if TYPE_CHECKING:
     from a2a_delegate.outcome import DelegateResult
@@ -58,15 +59,19 @@ def check_end(world: World, result: DelegateResult, label: str) -> None:
         assert world.now <= latest(world), "law 5: cleanup took too long"
     end = STATE_OF.get(label, "")
     ledger.first_end = end if end in ENDS else ""
-    if label == "canceled, a lie":
+    if label in CANCELED:
         ledger.first_end = "canceled"
+    if ledger.end_seen:
+        check_confirmed(world, label)
+        ledger.first_end = ledger.end_seen
 
 
 def _check_effect(world: World, result: DelegateResult, label: str) -> None:
     """No lie: what is said of the run agrees with what became of the body."""
     fate = world.fate.name
     if result.effect is Effect.NOT_STARTED:
-        refused = STATE_OF.get(label) == "rejected" and not world.ledger.began_shown
+        rejected = "rejected" in {STATE_OF.get(label), world.ledger.end_seen}
+        refused = rejected and not world.ledger.began_shown
         assert refused or fate in {"KEPT", "REFUSED"}, "not-started, and it may have run"
     if result.effect is Effect.RAN:
         assert fate in {"RAN", "ANSWERED"}, "ran, and nothing shows it"
@@ -76,7 +81,9 @@ def _check_content(world: World, result: DelegateResult, label: str) -> None:
     ledger = world.ledger
     if isinstance(result, Completed):
         assert label == "returned" or world.state == "completed" or world.fate.name == "ANSWERED"
-        assert result.output == ("made here" if label == "returned" else ANSWER)
+        shown = not ledger.end_seen or label == "completed" or ledger.piece_shown
+        made = ANSWER if shown else None
+        assert result.output == ("made here" if label == "returned" else made)
     elif isinstance(result, (InputRequired, AuthRequired)):
         assert world.state == result.status
         assert str(result.question) == QUESTION
@@ -99,16 +106,11 @@ def expected_verdict(world: World, label: str) -> Verdict:
         return Verdict("completed", Effect.RAN, late)
     if not ledger.id_told:
         return _stopped(world, label) if ledger.cancelled else _without_id(world, label)
+    if ledger.end_seen:
+        return _ended(ledger, ledger.end_seen, late=ledger.end_seen_late)
     state, looks = STATE_OF.get(label, ""), world.setup.plan.mission is Mission.LOOK
-    if state == "completed":
-        verdict = Verdict("completed", Effect.RAN, late)
-    elif state == "failed":
-        verdict = Verdict("failed", Effect.RAN, late)
-    elif state == "rejected":
-        effect = Effect.RAN if ledger.began_shown else Effect.NOT_STARTED
-        verdict = Verdict("rejected", effect, late)
-    elif state == "canceled" and not ledger.cancelled:
-        verdict = Verdict("cancelled", Effect.RAN, late, "peer", "not-needed")
+    if state in ENDS and not (state == "canceled" and ledger.cancelled):
+        verdict = _ended(ledger, state, late=late)
     elif state in ASKS and ledger.asked_again and not ledger.cancelled and (looks or not late):
         verdict = Verdict(state, Effect.RAN)
     elif looks:
@@ -116,6 +118,14 @@ def expected_verdict(world: World, label: str) -> Verdict:
     else:
         verdict = _stopped(world, label)
     return verdict
+
+
+def _ended(ledger: Ledger, state: str, *, late: bool) -> Verdict:
+    """Say what an end of the task comes to that is no receipt."""
+    if state == "canceled":
+        return Verdict("cancelled", Effect.RAN, late, "peer", "not-needed")
+    begun = state != "rejected" or ledger.began_shown
+    return Verdict(state, Effect.RAN if begun else Effect.NOT_STARTED, late)
 
 
 def _looked(world: World, label: str) -> Verdict:
@@ -166,6 +176,8 @@ def _without_id(world: World, label: str) -> Verdict:
     if ledger.cause == "caller":
         receipt = "not-needed" if kept else "unreached"
         return Verdict("cancelled", effect, by="caller", receipt=receipt)
+    if not ledger.cause and ledger.send_end == "no method":
+        assert ledger.unstreamed, "the peer was not asked without a stream"
     if not ledger.cause and ledger.send_end == "not-sent":
         assert ledger.sends >= 3, "the peer was given up too soon"
     if len(ledger.found) > 1:

@@ -167,11 +167,16 @@ def key_of(world: World) -> Hashable:
         desk.stopped_send in desk.flight.values(),
         desk.last_get is not None and max(ahead(desk.last_get) or 0.0, -0.01),
         (search.found, search.page, search.next_page, search.round),
-        min(desk.polls, 3),
+        (min(desk.polls, 3), desk.barren, desk.owes_get),
+        max(ahead(desk.paused_until) or 0.0, 0.0),
+        desk.subscribed_at is not None and max(ahead(desk.subscribed_at) or 0.0, -2.0),
+        (seen.end_seen and seen.end_seen.name, seen.end_is_late),
+        tuple((name, one.streamed, one.ahead) for name, one in seen.made._by_name.items()),  # noqa: SLF001
         min(desk.stopping_polls, 6),
         seen.cause and (seen.cause.by, ahead(seen.cause.at)),
         (seen.ever_left, seen.unproven, seen.unsent, seen.downgraded, min(seen.sends, 12)),
         (seen.route.send.message.context_id, seen.route.looks_up, seen.task_id),
+        seen.route.send.streamed,
         (seen.state_before_cancel, seen.cancel_sent, seen.receipt, seen.first_end, seen.began),
         seen.task and seen.task.status.name,
         None if seen.task_id else (type(seen.error), seen.fault and seen.fault.kind),
@@ -191,6 +196,10 @@ def key_of(world: World) -> Hashable:
         (ledger.refused_gets, ledger.gone, ledger.cancelled, ledger.receipt, ledger.looked),
         (ledger.state_shown, ledger.state_before_cancel, ledger.began_shown, ledger.first_end),
         (ledger.refused, ledger.listed_as_ended, search.ended),
+        (ledger.end_seen, ledger.end_seen and ahead(ledger.end_seen_at), ledger.end_seen_late),
+        (ledger.asked_once, ledger.piece_shown, ledger.owes_get, ledger.barren),
+        ledger.subscribed_at is not None and max(ahead(ledger.subscribed_at) or 0.0, -2.0),
+        (ledger.no_stream, ledger.unstreamed),
         (seen.moved_on, ledger.moved_on, ledger.refused_before, ledger.rounds_of_gets),
         ledger.send_end.partition(",")[0] if seen.reply_bytes else None,
     )
@@ -198,9 +207,12 @@ def key_of(world: World) -> Hashable:
 
 def _flight_key(world: World, one: Flight) -> tuple[object, ...]:
     live_get = one.name is OperationName.GET and not one.let_go
+    unlooked = one.name is OperationName.SUBSCRIBE and not one.let_go
+    unlooked = unlooked and (world.ledger.last_get or -1.0) <= one.began
     return (
         one.name,
         (one.let_go, one.for_good, one.deaf, one.left, one.id_shown, one.returned),
-        round(one.began - world.now, 6) if live_get else 0.0,
+        (one.streams, one.showed),
+        round(one.began - world.now, 6) if live_get or unlooked else 0.0,
         one.number > world.ledger.looks_after,
     )

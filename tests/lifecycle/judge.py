@@ -13,6 +13,7 @@ from a2a_delegate.lifecycle.operations import (
     GetTask,
     ListTasks,
     SendMessage,
+    SubscribeToTask,
 )
 from a2a_delegate.lifecycle.plan import Mission
 from a2a_delegate.signals import (
@@ -26,6 +27,7 @@ from a2a_delegate.signals import (
     Settled,
     TerminalChanged,
 )
+from tests.lifecycle import streams
 from tests.lifecycle.ends import check_end
 from tests.lifecycle.ledger import GET, MOMENT, SEND, latest
 from tests.lifecycle.replies import ENDS, STATE_OF, TASK
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 
     from a2a_delegate.lifecycle.commands import Command
     from a2a_delegate.lifecycle.operations import Operation
-    from a2a_delegate.model.message import Message
     from a2a_delegate.signals import Signal
     from tests.lifecycle.ledger import Ledger
     from tests.lifecycle.world import World
@@ -44,6 +45,8 @@ ANSWERS: Final = {label for label, state in STATE_OF.items() if state in ENDS} |
     "message",
     "returned",
     "canceled, a lie",
+    "canceled, another",
+    "failed, another",
 }
 
 
@@ -101,6 +104,9 @@ def _check_signal(world: World, signal: Signal, label: str, before: Command | No
             ledger.downgraded = True
         case AttemptFailed():
             assert label not in ANSWERS
+        case TerminalChanged(first=first, later=later) if ledger.end_seen:
+            assert first == ledger.end_seen
+            assert label == f"{later}, another"
         case Settled() | TerminalChanged():
             raise AssertionError("told by the shell, and only after settling")
         case _:
@@ -113,6 +119,8 @@ def _check_perform(world: World, number: int, operation: Operation, before: Comm
     ledger.performed = number
     assert ledger.intent_told, "law 9: the intent before the first byte"
     assert ledger.state_shown not in ENDS, "a task seen terminal is left alone"
+    only = not ledger.end_seen or isinstance(operation, GetTask)
+    assert only, "a task that was seen to end is asked for, and no more"
     busy = [one for one in world.flights.values() if one.name is operation.name and not one.let_go]
     assert not busy, "at most one request of a kind"
     match operation:
@@ -132,11 +140,13 @@ def _check_perform(world: World, number: int, operation: Operation, before: Comm
             ledger.cancelled, ledger.state_before_cancel = True, ledger.state_shown
         case ListTasks():
             _check_list(world, operation)
-        case SendMessage(message):
-            _check_send(world, message)
+        case SendMessage():
+            _check_send(world, operation)
+        case SubscribeToTask():
+            streams.check_subscription(world, operation)
 
 
-def _check_send(world: World, message: Message) -> None:
+def _check_send(world: World, send: SendMessage) -> None:
     """Law 1: a send is repeated only with proof that the peer never began."""
     ledger = world.ledger
     assert world.fate.name in {"KEPT", "REFUSED"}, "a second run by our doing"
@@ -146,19 +156,24 @@ def _check_send(world: World, message: Message) -> None:
     assert ledger.sends <= 12
     assert ledger.unsent < 3, "a peer that cannot be reached is tried three times"
     assert world.now >= ledger.asked_until - MOMENT, "Retry-After is kept"
+    ledger.unstreamed = ledger.unstreamed or ledger.send_end == "no method"
+    assert send.streamed is (world.setup.plan.route.streams and not ledger.unstreamed)
     if ledger.send_end == "context refused":
         assert not ledger.context_dropped, "the context is left out once"
         ledger.context_dropped = True
-    assert message.message_id == "message-1"
+    assert send.message.message_id == "message-1"
     if ledger.context_dropped or ledger.downgraded:
-        assert message.context_id is None
+        assert send.message.context_id is None
     ledger.send_end = ""
 
 
 def _check_get(world: World) -> None:
     ledger, now, plan = world.ledger, world.now, world.setup.plan
     assert ledger.last_get is None or now - ledger.last_get >= 0.01 - MOMENT, "10 ms between gets"
-    if not ledger.id_told and not ledger.cancelled:
+    ledger.owes_get = False
+    if ledger.end_seen:
+        pass  # an end that was seen is confirmed at once, and after a cause as well
+    elif not ledger.id_told and not ledger.cancelled:
         assert plan.route.answers is not None, "nobody knows what to ask for"
         ledger.rounds_of_gets += 1
         assert ledger.rounds_of_gets <= 3
@@ -204,6 +219,8 @@ def check_state(world: World, label: str) -> None:
         assert world.machine.next_deadline() is None
         return
     assert label not in ANSWERS, "law 2: an answer was thrown away"
+    if world.started:
+        streams.check_watching(world, label)
     asked = label in STATE_OF and ledger.asked_again
     assert not asked or ledger.cause or ledger.cancelled, "a question was thrown away"
     due, deadline = world.machine.next_deadline(), world.setup.plan.deadline

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 SEND, GET, LIST, CANCEL, SUBSCRIBE = OperationName
 MOMENT: Final = 1e-6
 """Seconds that adding up times may be off by."""
-PROOFS: Final = {"refused", "busy", "busy, later", "version refused", "context refused", "gone"}
-CANCELED: Final = frozenset({"canceled", "canceled, a lie"})
+PROOFS: Final = frozenset(
+    {"refused", "busy", "busy, later", "version refused", "context refused", "gone", "no method"}
+)
+CANCELED: Final = frozenset({"canceled", "canceled, a lie", "status, canceled"})
+"""After our own cancel: it did what it was asked to."""
 
 
 @dataclass(slots=True)
@@ -67,9 +70,31 @@ class Ledger:
     refused: bool = False
     """The last send whose body left was refused; a repeat of it may still be under way."""
     first_end: str = ""
+    end_seen: str = ""
+    """The end that a stream has shown, by the status alone, before the task itself did."""
+    end_seen_at: float = 0.0
+    end_seen_late: bool = False
+    asked_once: bool = False
+    """The task was asked for since, or is about to be."""
+    piece_shown: bool = False
+    watched: bool = False
+    """What was told last came from a request that had not been let go."""
+    owes_get: bool = False
+    """A stream is over, and the task has not been asked for since."""
+    subscribed_at: float | None = None
+    barren: int = 0
+    no_stream: bool = False
+    unstreamed: bool = False
+    """The message was handed over without a stream, because the peer knows none."""
     stalled: bool = False
     """The loop was held up; no bound holds any more, and everything else does."""
     result: DelegateResult | None = None
+
+
+def note_state(ledger: Ledger, state: str) -> None:
+    """Remember a state of our task that was shown."""
+    ledger.state_shown = state
+    ledger.began_shown = ledger.began_shown or state not in {"submitted", "rejected"}
 
 
 def note_cause(world: World, by: str) -> None:
@@ -87,30 +112,14 @@ def note_end(world: World, flight: Flight, label: str) -> None:
     if ledger.result is not None:
         return
     ledger.ended += 1
-    state = STATE_OF.get(label, "")
-    if state and adopts(world, flight, label):
-        ledger.id_told = True
-        ledger.state_shown = state
-        ledger.began_shown = ledger.began_shown or state not in {"submitted", "rejected"}
-        answers = world.setup.plan.route.answers is not None
-        new = not answers or ledger.moved_on or label.startswith("input-required, new")
-        ledger.asked_again = state in ASKS and new
-        ledger.moved_on = ledger.moved_on or state not in ASKS
-    elif state:
-        ledger.asked_again = False
-        before = label == "completed, before" and ledger.send_end == "error"
-        ledger.refused_before = ledger.refused_before or before
+    ledger.watched = not flight.let_go
+    if flight.streams and not flight.let_go:
+        ledger.owes_get = ledger.id_told and label not in STATE_OF
+        ledger.no_stream = ledger.no_stream or label == "no stream"
+    _note_snapshot(world, flight, label)
     if flight.name is SEND:
-        ledger.id_told = ledger.id_told or label in {"lost, id shown", "unreadable, id shown"}
-        ledger.send_end, ledger.send_end_late = label, bool(ledger.cause)
-        # A repeat that we stop ourselves says nothing; one that the network stops does.
-        ledger.refused = label in PROOFS or (
-            ledger.refused and label == "not-sent" and bool(ledger.cause)
-        )
-        ledger.unsent += label == "not-sent"
-        ledger.asked_until = world.now + RETRY_AFTER if label == "busy, later" else 0.0
+        _note_send(ledger, flight, label, world.now)
     elif flight.name is GET:
-        ledger.get_ended = True
         _note_get(ledger, flight, label, world.now)
     elif flight.name is LIST and not flight.let_go:
         ledger.found |= {TASK} if "ours" in label or "two" in label else set()
@@ -123,6 +132,35 @@ def note_end(world: World, flight: Flight, label: str) -> None:
         ledger.receipt, ledger.looks_after = receipts.get(label, taken), ledger.performed
 
 
+def _note_snapshot(world: World, flight: Flight, label: str) -> None:
+    ledger, state = world.ledger, STATE_OF.get(label, "")
+    if state and adopts(world, flight, label):
+        ledger.id_told = True
+        note_state(ledger, state)
+        answers = world.setup.plan.route.answers is not None
+        new = not answers or ledger.moved_on or label.startswith("input-required, new")
+        ledger.asked_again = state in ASKS and new
+        ledger.moved_on = ledger.moved_on or state not in ASKS
+    elif state:
+        ledger.asked_again = False
+        before = label == "completed, before" and ledger.send_end == "error"
+        ledger.refused_before = ledger.refused_before or before
+    elif label.endswith((", older", ", another")):
+        ledger.began_shown = True
+
+
+def _note_send(ledger: Ledger, flight: Flight, label: str, now: float) -> None:
+    ledger.id_told = ledger.id_told or label in {"lost, id shown", "unreadable, id shown"}
+    ledger.send_end, ledger.send_end_late = label, bool(ledger.cause)
+    # A repeat that we stop ourselves says nothing; one that the network stops does.
+    ledger.refused = label in PROOFS or (
+        ledger.refused and label == "not-sent" and bool(ledger.cause)
+    )
+    ledger.unsent += label == "not-sent"
+    if not flight.showed:
+        ledger.asked_until = now + RETRY_AFTER if label == "busy, later" else 0.0
+
+
 def adopts(world: World, flight: Flight, label: str) -> bool:
     """Whether a snapshot is one of our task; the task that we answered must show our answer."""
     known = world.ledger.id_told or world.setup.plan.route.answers is None
@@ -130,10 +168,12 @@ def adopts(world: World, flight: Flight, label: str) -> bool:
 
 
 def _note_get(ledger: Ledger, flight: Flight, label: str, now: float) -> None:
+    ledger.get_ended = True
     if label in STATE_OF:
-        ledger.refused_gets, ledger.asked_until = 0, 0.0
+        ledger.refused_gets = 0
     elif not flight.let_go:
         ledger.refused_gets = ledger.refused_gets + 1 if label == "gone" else 0
+    if not flight.let_go:
         ledger.asked_until = now + RETRY_AFTER if label == "error, later" else 0.0
     if ledger.receipt and flight.number > ledger.looks_after:
         ledger.looked = True

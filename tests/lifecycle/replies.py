@@ -229,11 +229,14 @@ ENDINGS: Mapping[str, Reply] = {
     "over": StreamEnd(),
     "cut": StreamEnd(LostReplyError(method="send", phase="read")),
     "no stream": fault(FaultKind.UNSUPPORTED, "subscribe"),
+    "no method": fault(FaultKind.METHOD_NOT_FOUND),
     **{state: TaskReply(task(state)) for state in STATES},
     **{f"{state}, ours": shown(state, OURS.message_id) for state in STATES},
     "completed, before": shown("completed", "message-0", QUESTION_ID),
     "input-required, new": asking("words-2"),
     "input-required, new, ours": asking("words-2", OURS.message_id),
+    **{f"{state}, older": TaskReply(task(state)) for state in ("working", "input-required")},
+    **{f"{state}, another": TaskReply(task(state)) for state in ("failed", "canceled")},
 }
 
 STATE_OF: Mapping[str, str] = {
@@ -243,7 +246,7 @@ STATE_OF: Mapping[str, str] = {
     "input-required, new": "input-required",
     "input-required, new, ours": "input-required",
 }
-"""The state that a label shows, where it shows one; a lie shows none."""
+"""The state that a label shows, where it shows one; a lie shows none, nor a store that lags."""
 
 _OUTCOMES = {
     NotSent: AttemptOutcome.NOT_SENT,

@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from a2a_delegate.lifecycle.plan import Timing
 from tests.lifecycle.judge import ANSWERS
+from tests.lifecycle.replies import ENDS
 from tests.lifecycle.world import SENT, TAKEN_UP, Move, World, setup
 
 pytestmark = [pytest.mark.exhaustive, pytest.mark.timeout(300), pytest.mark.spec("LAW-12")]
@@ -102,7 +103,12 @@ class LongLife(RuleBasedStateMachine):
 
 
 def _goes_on(move: Move) -> bool:
-    return move.label not in ANSWERS and move.what not in {"cancel", "cancel, leave", "return"}
+    ends = move.what == "show" and move.label.partition(", ")[2] in ENDS
+    return (
+        not ends
+        and move.label not in {*ANSWERS, "said"}
+        and move.what not in {"cancel", "cancel, leave", "return"}
+    )
 
 
 TestLongLives = LongLife.TestCase

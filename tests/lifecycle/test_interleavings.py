@@ -15,16 +15,27 @@ from a2a_delegate.lifecycle.steps import (
     cancel_peer,
     nothing,
     send,
+    settle_end_seen,
+    settle_ended,
+    settle_paused,
     settle_without_answer,
 )
 from a2a_delegate.lifecycle.table import TABLE, Event, Phase, Rule
-from a2a_delegate.lifecycle.watching import get_now, watch
+from a2a_delegate.lifecycle.watching import (
+    ask_after_stream,
+    confirm,
+    confirm_again,
+    get_now,
+    subscribe,
+    watch,
+)
 from tests.lifecycle.explorer import CELLS, BrokenLawError, Cell, Report, explore, recording
 from tests.lifecycle.world import SENT, TAKEN_UP, setup
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from a2a_delegate.lifecycle.desk import Desk
     from a2a_delegate.lifecycle.table import Cells
 
 pytestmark = pytest.mark.exhaustive
@@ -37,6 +48,8 @@ LONGER = {
     "recovery": (8, ("lists", 1.1)),
     "repeats": (10, ("falls back", 2.6)),
     "a task that is gone": (10, ("plain", None)),
+    "a stream": (7, ("streams", 1.1)),
+    "a subscription": (8, ("subscribes", None)),
 }
 """Longer interleavings, of fewer words: how many moves, and in which setup."""
 WORDS = {
@@ -45,6 +58,11 @@ WORDS = {
         | no list | working | completed | canceled | not cancelable | error, later""",
     "repeats": "not-sent | busy, later | version refused | context refused | working | completed",
     "a task that is gone": "lost, id shown | gone | error, later | working | canceled | lost",
+    "a stream": """status, working | status, completed | status, input-required | status, canceled
+        | task, failed | piece | cut | lost | no method | working | working, older
+        | canceled, another | completed | gone""",
+    "a subscription": """status, working | status, completed | cut | no stream | error, later
+        | working | gone""",
 }
 """All that peer and network can say there."""
 
@@ -90,12 +108,15 @@ Note: TypeAlias = "Callable[[str, object], None]"
 
 @pytest.mark.timeout(300)
 @pytest.mark.spec("LAW-1", "LAW-2", "LAW-3", "LAW-4", "LAW-5", "LAW-7", "LAW-11", "LAW-12")
+@pytest.mark.spec(
+    "STREAM-1", "STREAM-2", "STREAM-3", "STREAM-4", "STREAM-5", "STREAM-6", "STREAM-7"
+)
 def test_every_law_holds_in_all_interleavings(explored: Exploration, record_property: Note) -> None:
     total = explored.total
     record_property("explored", str(total))
-    assert total.steps > 140_000
-    assert total.ends > 50_000
-    assert total.interleavings > 2_000_000
+    assert total.steps > 500_000
+    assert total.ends > 150_000
+    assert total.interleavings > 3_000_000
 
 
 @pytest.mark.timeout(300)
@@ -163,6 +184,7 @@ _P, _E = Phase, Event
 _LEAVE = Rule(_P.SETTLED, settle_without_answer)
 _SEND = Rule(_P.SENDING, send)
 _WATCH = Rule(_P.FOLLOWING, watch)
+_SETTLE_END = Rule(_P.SETTLED, settle_end_seen)
 
 
 @pytest.mark.parametrize(
@@ -197,10 +219,62 @@ _WATCH = Rule(_P.FOLLOWING, watch)
     ],
 )  # fmt: skip
 def test_a_table_that_breaks_a_law_is_found(law: str, table: dict[Phase, Cells]) -> None:
-    def explore_both() -> None:
-        for kind in ("lists", "plain", "looked at", "answers"):
-            for deadline in (1.1, None):
-                explore(replace(setup(kind, deadline), table=table), ALL_MOVES)
-
     with pytest.raises(BrokenLawError, match=law):
-        explore_both()
+        explore_with(table, "lists", "plain", "looked at", "answers")
+
+
+def explore_with(table: dict[Phase, Cells], *kinds: str) -> None:
+    for kind in kinds:
+        for deadline in (1.1, None):
+            explore(replace(setup(kind, deadline), table=table), ALL_MOVES)
+
+
+def trust(desk: Desk) -> None:
+    desk.wake_at = desk.now + 60.0
+
+
+_CONFIRM = Rule(_P.CONFIRMING, confirm)
+_AGAIN = Rule(_P.CONFIRMING, confirm_again)
+_AFTER = Rule(_P.FOLLOWING, ask_after_stream)
+_SUBSCRIBE = Rule(_P.FOLLOWING, subscribe)
+_STOP = Rule(_P.STOPPING, cancel_peer)
+
+
+@pytest.mark.parametrize(
+    ("law", "table"),
+    [
+        ("the stream is watched on", without(_P.SENDING, _E.END_SEEN)),
+        ("the stream is watched on", without(_P.FOLLOWING, _E.END_SEEN)),
+        ("the stream is watched on", without(_P.HOLDING, _E.END_SEEN)),
+        ("law 2", without(_P.RELEASING, _E.END_SEEN)),
+        ("asked for, and no more|law 2", without(_P.STOPPING, _E.END_SEEN)),
+        ("confirmed", mended(_P.STOPPING, _E.END_SEEN, _CONFIRM)),
+        ("given up too soon", mended(_P.FOLLOWING, _E.END_SEEN, _SETTLE_END)),
+        ("law 2", without(_P.CONFIRMING, _E.ENDED)),
+        ("status=", mended(_P.CONFIRMING, _E.ENDED, Rule(_P.SETTLED, settle_ended))),
+        ("status=", mended(_P.CONFIRMING, _E.PAUSED, Rule(_P.SETTLED, settle_paused))),
+        ("asked for, and no more", mended(_P.CONFIRMING, _E.WORKING, _WATCH)),
+        ("given up too soon", mended(_P.CONFIRMING, _E.WORKING, _SETTLE_END)),
+        ("given up too soon", mended(_P.CONFIRMING, _E.GET_FAILED, _SETTLE_END)),
+        ("is waited for", mended(_P.CONFIRMING, _E.GET_REFUSED, _AGAIN)),
+        ("has no bound", without(_P.CONFIRMING, _E.BOUND)),
+        ("asked for, and no more", mended(_P.CONFIRMING, _E.CANCEL, _STOP)),
+        ("cleanup takes too long", without(_P.CONFIRMING, _E.CANCEL)),
+        ("cleanup takes too long", without(_P.CONFIRMING, _E.DEADLINE)),
+        ("law 4", without(_P.FOLLOWING, _E.STREAM_OVER)),
+        ("law 4", mended(_P.FOLLOWING, _E.STREAM_OVER, _WATCH)),
+        ("followed by a get", mended(_P.FOLLOWING, _E.STREAM_OVER, _SUBSCRIBE)),
+        ("not followed after the cause", mended(_P.FOLLOWING, _E.STREAM_OVER, _AFTER)),
+        ("nobody can subscribe", mended(_P.FOLLOWING, _E.NO_STREAM, _AFTER)),
+        ("a question was thrown away", without(_P.FOLLOWING, _E.QUESTION_SEEN)),
+        ("a question was thrown away", without(_P.SENDING, _E.QUESTION_SEEN)),
+        ("the stream is watched on", mended(_P.FOLLOWING, _E.QUESTION_SEEN, _AFTER)),
+        ("at most one", mended(_P.SENDING, _E.WORKING, _SUBSCRIBE)),
+        ("a dead end", mended(_P.SENDING, _E.WORKING, Rule(_P.FOLLOWING))),
+        ("is trusted too long", mended(_P.SENDING, _E.WORKING, Rule(_P.FOLLOWING, trust))),
+        ("without a stream", mended(_P.SENDING, _E.REFUSED, _LEAVE)),
+    ],
+)
+def test_a_table_that_breaks_a_law_of_streams_is_found(law: str, table: dict[Phase, Cells]) -> None:
+    with pytest.raises(BrokenLawError, match=law):
+        explore_with(table, "streams", "subscribes")

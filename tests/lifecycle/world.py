@@ -35,11 +35,11 @@ from a2a_delegate.lifecycle.observations import (
     Started,
     TimePassed,
 )
-from a2a_delegate.lifecycle.operations import OperationName
+from a2a_delegate.lifecycle.operations import OperationName, asks_for_stream
 from a2a_delegate.lifecycle.plan import Mission, Plan, Timing
 from a2a_delegate.lifecycle.table import TABLE
 from a2a_delegate.outcome import Completed, Effect
-from tests.lifecycle import judge, ledger
+from tests.lifecycle import judge, ledger, streams
 from tests.lifecycle.replies import (
     ANSWERING,
     ENDINGS,
@@ -51,12 +51,14 @@ from tests.lifecycle.replies import (
     TASK,
     attempt,
     known,
+    streaming,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from a2a_delegate.lifecycle.commands import Command
+    from a2a_delegate.lifecycle.operations import Operation
     from a2a_delegate.lifecycle.plan import Route
     from a2a_delegate.lifecycle.table import Cells, Phase
 
@@ -88,23 +90,25 @@ def setup(kind: str, deadline: float | None, timing: Timing = TIMING) -> Setup:
     """Return one of several kinds.
 
     `plain` cannot list, `lists` can, `falls back` to an older one, `here` is in this process;
-    `answers` goes on with a task. Of what was handed over before, `taken up` and `looked at` know
-    the task, `sought` and `looked for` do not, and of what is `lost` the peer cannot even list.
+    `answers` goes on with a task, and `streams` sends to a peer that streams and lists. Of what was
+    handed over before, `taken up` and `looked at` know the task, `sought` and `looked for` do not,
+    and of what is `lost` the peer cannot even list; `subscribes` knows the task of a peer that
+    streams.
     """
     plan = Plan("peer", _ROUTES.get(kind, OLDER), timing, deadline)
     if kind == "falls back":
         plan = replace(plan, fallback=OLDER)
     elif kind == "here":
         plan = replace(plan, in_process=True)
-    elif kind in {"taken up", "sought", "lost"}:
+    elif kind in {"taken up", "sought", "lost", "subscribes"}:
         plan = replace(plan, mission=Mission.TAKE_UP)
     elif kind in {"looked at", "looked for"}:
         plan = replace(plan, mission=Mission.LOOK)
     return Setup(f"{kind}, deadline {deadline}", plan)
 
 
-SENT: Final = ("plain", "lists", "falls back", "here", "answers")
-TAKEN_UP: Final = ("taken up", "sought", "lost", "looked at", "looked for")
+SENT: Final = ("plain", "lists", "falls back", "here", "answers", "streams")
+TAKEN_UP: Final = ("taken up", "sought", "lost", "looked at", "looked for", "subscribes")
 """Kinds in which nothing is sent: what was handed over before is taken up, or looked at."""
 
 _ROUTES: Mapping[str, Route] = {
@@ -115,6 +119,8 @@ _ROUTES: Mapping[str, Route] = {
     "taken up": known(OLDER),
     "looked at": known(OLDER),
     "answers": ANSWERING,
+    "streams": streaming(NEWER),
+    "subscribes": known(streaming(OLDER)),
 }
 
 
@@ -142,6 +148,10 @@ class Flight:
     left: bool = False
     id_shown: bool = False
     returned: bool = False
+    streams: bool = False
+    """The answer was asked for as a stream."""
+    showed: bool = False
+    """The stream has shown an event."""
 
 
 class Move(NamedTuple):
@@ -261,11 +271,17 @@ class World:
         for label in self._endings(flight):
             if said is None or label in said:
                 yield Move("end", number, label)
+        for label in streams.events(self, flight, _later(self.state, lied=self.lied)):
+            if said is None or label in said:
+                yield Move("show", number, label)
 
     def _endings(self, flight: Flight) -> tuple[str, ...]:
-        if flight.name is SEND:
-            return self._send_endings(flight)
+        if flight.name is SEND or flight.showed:
+            return streams.OVER if flight.showed else self._send_endings(flight)
         states = _later(self.state, lied=self.lied)
+        if flight.name is SUBSCRIBE:
+            return streams.subscription_ends(flight, states)
+        states += streams.disagreeing(self.ledger)
         if self.setup.plan.route.answers is not None:
             states = self._states_of_answered(states)
         if flight.let_go or flight.deaf:
@@ -304,7 +320,8 @@ class World:
         versions = () if plan.fallback is None else ("version refused",)
         contexts = ("context refused",) if plan.route.own_context else ()
         answered = () if plan.route.answers is None else ("gone", "input-required, new")
-        refusals = (*_REFUSALS, *versions, *contexts, *answered)
+        streamed = ("no method",) if plan.route.streams else ()
+        refusals = (*_REFUSALS, *versions, *contexts, *answered, *streamed)
         return (*cut, "message", "lost", "unreadable", "error", *refusals)
 
     # -- what happens ----------------------------------------------------------------------------
@@ -337,8 +354,18 @@ class World:
         elif move.what == "return":
             self.flights[move.number].returned, self.fate = True, Fate.RAN
             self._tell(Returned(WORK), "returned")
+        elif move.what == "show":
+            self._show(self.flights[move.number], move.label)
         else:
             self._end(self.flights[move.number], move.label)
+
+    def _show(self, flight: Flight, label: str) -> None:
+        self._notice_deadline()
+        self._tell(*streams.event_of(self, flight, label))
+
+    def note_fate(self, fate: str, state: str = "") -> None:
+        """Decide what became of the message, and of its task."""
+        self.fate, self.state = Fate[fate], state or self.state
 
     def _cancel(self) -> None:
         self._notice_deadline()
@@ -414,7 +441,7 @@ class World:
     def _carry_out(self, command: Command) -> None:
         match command:
             case Perform(number, operation):
-                self._perform(number, operation.name)
+                self._perform(number, operation)
             case LetGo(number, unless_left):
                 flight = self.flights[number]
                 flight.let_go = flight.let_go or not (unless_left and flight.left)
@@ -422,17 +449,19 @@ class World:
             case Settle() | Tell() | Downgrade():
                 pass
 
-    def _perform(self, number: int, name: OperationName) -> None:
+    def _perform(self, number: int, operation: Operation) -> None:
+        name = operation.name
         stale = [one.number for one in self.flights.values() if one.name is name]
         for old in stale[1:]:
             del self.flights[old]
         if name is SEND:
             self.fate = Fate.KEPT
-        self.flights[number] = Flight(number, name, self.now)
+        streamed = asks_for_stream(operation)
+        self.flights[number] = Flight(number, name, self.now, streams=streamed)
 
 
 _REFUSALS = ("refused", "busy", "busy, later")
-_REFUSED = frozenset({*_REFUSALS, "version refused", "context refused", "gone"})
+_REFUSED = frozenset({*_REFUSALS, "version refused", "context refused", "gone", "no method"})
 _SHOW_OURS = frozenset(
     {"page, ours", "page, ours, ended", "page, two", "page, ours and more", "page, two and more"}
 )
