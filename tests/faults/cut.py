@@ -74,9 +74,10 @@ class Cut:
     operation: Operation
     at: int | None = None
     by: Close = Close.FIN
+    binding: str = "JSONRPC"
 
     def __str__(self) -> str:
-        where = f"{'+'.join(self.versions)}, {self.operation}"
+        where = f"{'+'.join(self.versions)} over {self.binding}, {self.operation}"
         return f"{where}: cut at byte {self.at} by {self.by} on {loop_name()}"
 
     @property
@@ -122,7 +123,7 @@ class Stage:
         caller = Caller.TOKEN if operation is Operation.CANCEL else Caller.PATIENT
         case = Case(fault, self.cut.versions, loop_name(), caller, at=_NEVER)
         self.record = Record(case, [])
-        self.peer = ScriptedPeer(self.cut.versions)
+        self.peer = ScriptedPeer(self.cut.versions, bindings=(self.cut.binding,))
         for other, behaviour in fault.others:
             self.peer.script(other, behaviour)
         self.peer.script(operation, *fault.once)
@@ -164,9 +165,10 @@ class Stage:
 
     def note(self, happening: Happening) -> None:
         """Take note of what happened at the peer."""
-        if isinstance(happening, RequestArrived) and happening.request.method == "POST":
+        if isinstance(happening, RequestArrived) and _is_call(happening.request):
             fact = happening.request
-            self.trips[happening.number] = Trip(str(fact.operation), fact.when, left=True)
+            left = fact.method == "POST"
+            self.trips[happening.number] = Trip(str(fact.operation), fact.when, left=left)
         elif isinstance(happening, RequestOver):
             self.over.append(happening)
             if (trip := self.trips.get(happening.number)) is not None:
@@ -199,7 +201,8 @@ class Stage:
         record.open_at_last = truth.open
         record.tasks = truth.tasks
         record.runs = dict(truth.runs)
-        record.requests = tuple(_at_judged_url(truth.requests, f"{url}/rpc"))
+        path = "/rpc" if self.cut.binding == "JSONRPC" else "/rest/"
+        record.requests = tuple(_at_judged_url(truth.requests, f"{url}{path}"))
         if self.peer.pending:
             self.wrong.append(f"never asked for: {self.peer.pending}")
 
@@ -222,6 +225,10 @@ def _is_whole(one: RequestOver) -> bool:
 
 def _at_judged_url(requests: Iterable[RequestFact], url: str) -> Iterator[RequestFact]:
     """Yield the calls, at the address that the judge knows the endpoint by."""
-    for fact in requests:
-        if fact.method == "POST":
-            yield replace(fact, url=_JUDGED_URL if fact.url == url else fact.url)
+    for fact in filter(_is_call, requests):
+        yield replace(fact, url=_JUDGED_URL if fact.url.startswith(url) else fact.url)
+
+
+def _is_call(fact: RequestFact) -> bool:
+    """Whether an interface of the agent is asked, and not where its card is."""
+    return fact.operation not in {Operation.CARD, None}

@@ -31,10 +31,14 @@ AT_ONCE: Final = 8
 PATIENCE: Final = 30.0
 SHOWN: Final = 10
 LOOPS: Final = ("asyncio", "trio")
+SPOKEN: Final = (
+    *((version, "JSONRPC") for version in ("1.0", "0.3", "0.2")),
+    *((version, "HTTP+JSON") for version in ("1.0", "0.3")),
+)
 REPLIES: Final = [
-    pytest.param(loop, version, operation, id=f"{version}-{operation}-{loop}")
+    pytest.param(loop, version, binding, operation, id=f"{version}-{binding}-{operation}-{loop}")
     for loop in LOOPS
-    for version in ("1.0", "0.3", "0.2")
+    for version, binding in SPOKEN
     for operation in Operation
     # Only 1.0 can list, so nobody else is asked to; and nobody subscribes where nothing streams.
     if operation is not Operation.SUBSCRIBE
@@ -47,13 +51,14 @@ class Sweep:
     """Plays one kind of reply of one version, cut in many places, on one loop."""
 
     version: str
+    binding: str
     operation: Operation
     outcomes: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
 
     async def marks(self) -> tuple[int, int]:
         """Return where the head of the whole reply ends, and where all of it does."""
-        stage = await self._play(Cut((self.version,), self.operation))
+        stage = await self._play(self._cut())
         reply = next(one.reply for one in stage.over if one.request.operation is self.operation)
         return reply.index(b"\r\n\r\n") + 4, len(reply)
 
@@ -69,9 +74,12 @@ class Sweep:
         async with anyio.create_task_group() as group:
             for at in positions:
                 for by in Close:
-                    group.start_soon(play, Cut((self.version,), self.operation, at, by))
+                    group.start_soon(play, self._cut(at, by))
         if tasks() != before:
             self.wrong.append(f"{tasks() - before} tasks were left")
+
+    def _cut(self, at: int | None = None, by: Close = Close.FIN) -> Cut:
+        return Cut((self.version,), self.operation, at, by, self.binding)
 
     async def _play(self, cut: Cut) -> Stage:
         stage = Stage(cut)
@@ -95,15 +103,19 @@ class Sweep:
 
 @pytest.mark.spec("LAW-4", "BYTES-1")
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize(("loop", "version", "operation"), REPLIES)
+@pytest.mark.parametrize(("loop", "version", "binding", "operation"), REPLIES)
 def test_no_byte_at_which_a_reply_is_cut_makes_an_outcome_lie(
-    loop: str, version: str, operation: Operation, record_property: Callable[[str, object], None]
+    loop: str,
+    version: str,
+    binding: str,
+    operation: Operation,
+    record_property: Callable[[str, object], None],
 ) -> None:
-    sweep = Sweep(version, operation)
+    sweep = Sweep(version, binding, operation)
 
     async def main() -> None:
         head, whole = await sweep.marks()
-        source = random.Random(f"{SEED} {version} {operation} {loop}")  # noqa: S311 - no secret
+        source = random.Random(f"{SEED} {version} {binding} {operation} {loop}")  # noqa: S311 - no secret
         drawn = source.sample(range(whole), DRAWN)
         await sweep.play(sorted({0, head - 1, head, whole - 1, whole}.union(drawn)))
 
@@ -117,11 +129,15 @@ def test_no_byte_at_which_a_reply_is_cut_makes_an_outcome_lie(
 @pytest.mark.soak
 @pytest.mark.spec("LAW-4", "BYTES-1")
 @pytest.mark.timeout(3_600)
-@pytest.mark.parametrize(("loop", "version", "operation"), REPLIES)
+@pytest.mark.parametrize(("loop", "version", "binding", "operation"), REPLIES)
 def test_no_byte_of_all_makes_an_outcome_lie(
-    loop: str, version: str, operation: Operation, record_property: Callable[[str, object], None]
+    loop: str,
+    version: str,
+    binding: str,
+    operation: Operation,
+    record_property: Callable[[str, object], None],
 ) -> None:
-    sweep = Sweep(version, operation)
+    sweep = Sweep(version, binding, operation)
 
     async def main() -> None:
         _, whole = await sweep.marks()
