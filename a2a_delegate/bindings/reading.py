@@ -184,10 +184,9 @@ async def _taken(
     take: Callable[[bytes], Awaitable[bool]], chunk: bytes, chunks: AsyncIterator[bytes]
 ) -> bool:
     """Hand a piece on; where no more is wanted the iteration is ended from within."""
-    more = False
     try:
         more = await take(chunk)
-    except UnreadableBodyError:
+    except (UnreadableBodyError, anyio.get_cancelled_exc_class()):
         await _let_go(chunks)
         raise
     if not more:

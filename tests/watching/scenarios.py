@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,6 +32,8 @@ from a2a_delegate.testing import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from a2a_delegate.testing import Behaviour
 
 THREE: Final = "chunk 1 chunk 2 chunk 3"
@@ -45,7 +46,7 @@ class Scenario:
 
     `always` says how every request of an operation is treated, `once` the first ones; to a reply
     that is no stream most of it means nothing. `cancel_at` and `timeout` are in seconds from the
-    dispatch. Where `versions` are named the others have nothing like it.
+    dispatch.
     """
 
     name: str
@@ -92,7 +93,7 @@ SCENARIOS: Final = (
             (Stop.CUT, "is cut"),
             (Stop.SILENCE, "falls silent"),
         )
-        for after in (1, 2, 4, 6)
+        for after in range(1, 9)
     ),
     *(
         Scenario(f"every stream {word} after its first event", "slow 200",
