@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,13 +9,14 @@ import httpx
 
 from a2a_delegate.bindings.carriage import Carrier, Errand
 from a2a_delegate.bindings.failures import failed
-from a2a_delegate.bindings.streaming import carried
+from a2a_delegate.bindings.streaming import carried, utc_now
 from a2a_delegate.lifecycle.operations import Fault, FaultKind, OperationName
 from a2a_delegate.wire import http_json
 from a2a_delegate.wire.cut_reply import TaskIdScan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from datetime import datetime
 
     from a2a_delegate.bindings.call import Call, CallReply
     from a2a_delegate.bindings.carriage import Bounds
@@ -40,10 +40,6 @@ _NO_SUCH_PATH = b":subscribe"
 """What a 404 names where the server took the operation for a part of the task's id (BIND-9)."""
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class HttpJsonBinding:
     """Carries words as requests for resources, over a client that somebody else owns.
 
@@ -57,7 +53,7 @@ class HttpJsonBinding:
         client: httpx.AsyncClient,
         *,
         bounds: Bounds,
-        now: Callable[[], datetime] = _now,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._carrier = Carrier(client, bounds=bounds)
         self._now = now

@@ -6,19 +6,19 @@ Of a stream each event is such an envelope (section 9.4.2).
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
 from a2a_delegate.bindings.carriage import Carrier, Errand
 from a2a_delegate.bindings.reading import EVENT_STREAM
-from a2a_delegate.bindings.streaming import carried
+from a2a_delegate.bindings.streaming import carried, utc_now
 from a2a_delegate.lifecycle.operations import OperationName
 from a2a_delegate.wire import envelope
 from a2a_delegate.wire.cut_reply import TaskIdScan
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from datetime import datetime
 
     import httpx
 
@@ -42,10 +42,6 @@ def _fresh_id() -> str:
     return os.urandom(16).hex()
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class JsonRpcBinding:
     """Carries words as JSON-RPC over a client that somebody else owns.
 
@@ -61,7 +57,7 @@ class JsonRpcBinding:
         *,
         bounds: Bounds,
         new_id: Callable[[], str] = _fresh_id,
-        now: Callable[[], datetime] = _now,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._carrier = Carrier(client, bounds=bounds)
         self._new_id = new_id

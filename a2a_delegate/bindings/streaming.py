@@ -7,6 +7,7 @@ type of the reply decides, not what was asked for (A2A 1.0 section 9.4.2; BIND-5
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from a2a_delegate.bindings.carriage import Answer
@@ -26,7 +27,6 @@ from a2a_delegate.wire.result import EVIDENCE, WireResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from datetime import datetime
 
     from a2a_delegate.bindings.call import CallReply, ReadsEvent
     from a2a_delegate.bindings.carriage import Carried, Carrier, Errand
@@ -34,6 +34,11 @@ if TYPE_CHECKING:
 
 _OK = 200
 _NO_HEADERS: Mapping[str, str] = {}
+
+
+def utc_now() -> datetime:
+    """Return the time of day, in UTC: what dates in `Retry-After` are measured from."""
+    return datetime.now(UTC)
 
 
 class ReadsBody(Protocol):

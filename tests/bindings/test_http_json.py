@@ -95,7 +95,7 @@ async def test_a_request_says_what_it_is_and_what_it_takes(respx_mock: respx.Moc
     route = respx_mock.post(f"{URL}/message:send").respond(201, json={"task": TASK})
     exchange = Exchange()
     async with httpx.AsyncClient() as client:
-        answer = await over(client).call(asking(), exchange)
+        answer = await HttpJsonBinding(client, bounds=Bounds(10_000)).call(asking(), exchange)
     assert isinstance(answer, WireResult)
     assert (answer.result, answer.status) == ({"task": TASK}, 201)
     request = route.calls.last.request
