@@ -257,15 +257,17 @@ class A2ADelegate:
 
     def _agree(self, card: AgentCard) -> tuple[Agreement, Peer]:
         # A card made by hand was not found anywhere: the interface that is chosen was typed.
-        typed = card.source or agree(card, is_bound=_is_typed).interface.url
+        spoken = self.config.extensions
+        typed = card.source or agree(card, is_bound=_is_typed, extensions=spoken).interface.url
         origins = BoundOrigins(typed, self.config.allowed_origins)
-        agreement = agree(card, is_bound=origins.check)
+        agreement = agree(card, is_bound=origins.check, extensions=spoken)
         peer = Peer(
             agreement,
             bindings=carriages(self._client, bounds=self.config.bounds),
             origins=origins,
             headers=self._headers,
             auth=self._auth,
+            extensions=spoken,
         )
         return agreement, peer
 

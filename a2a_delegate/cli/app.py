@@ -58,6 +58,10 @@ AllowOrigin = Annotated[
         "--allow-origin", metavar="ORIGIN", show_default=False, help=help_texts.ALLOW_ORIGIN
     ),
 ]
+Extension = Annotated[
+    list[str],
+    typer.Option("--extension", metavar="URI", show_default=False, help=help_texts.EXTENSION),
+]
 Handle = Annotated[
     str, typer.Argument(metavar="HANDLE", show_default=False, help=help_texts.HANDLE)
 ]
@@ -107,11 +111,17 @@ def card(
         float, typer.Option(metavar="SECONDS", help=help_texts.CARD_TIMEOUT)
     ] = CARD_TIMEOUT,
     allow_origin: AllowOrigin = [],  # noqa: B006 - typer copies it
+    extension: Extension = [],  # noqa: B006 - typer copies it
 ) -> None:
     """Show an agent's card, and which of its interfaces would be used."""
     _refuse_left_over(context)
     call = Call(
-        url=url, json=json, headers=header, timeout=timeout, allowed_origins=tuple(allow_origin)
+        url=url,
+        json=json,
+        headers=header,
+        timeout=timeout,
+        allowed_origins=tuple(allow_origin),
+        extensions=tuple(extension),
     )
     raise typer.Exit(show_card(call))
 
@@ -151,6 +161,7 @@ def send(
     poll_interval: PollInterval = _POLL_INTERVAL,
     auth_required: AuthRequired = "return",
     allow_origin: AllowOrigin = [],  # noqa: B006 - typer copies it
+    extension: Extension = [],  # noqa: B006 - typer copies it
     allow_downgrade: Annotated[
         bool, typer.Option("--allow-downgrade", help=help_texts.ALLOW_DOWNGRADE)
     ] = False,
@@ -163,6 +174,7 @@ def send(
         headers=header,
         timeout=timeout,
         allowed_origins=tuple(allow_origin),
+        extensions=tuple(extension),
         explain=explain,
         save=save,
     )
@@ -196,6 +208,7 @@ def resume(
     poll_interval: PollInterval = _POLL_INTERVAL,
     auth_required: AuthRequired = "return",
     allow_origin: AllowOrigin = [],  # noqa: B006 - typer copies it
+    extension: Extension = [],  # noqa: B006 - typer copies it
 ) -> None:
     """Take up a delegation by its handle and wait for its outcome."""
     _refuse_left_over(context)
@@ -205,6 +218,7 @@ def resume(
         headers=header,
         timeout=timeout,
         allowed_origins=tuple(allow_origin),
+        extensions=tuple(extension),
         explain=explain,
         save=save,
     )
@@ -224,6 +238,7 @@ def cancel(
     explain: Explain = False,
     header: Header = [],  # noqa: B006 - typer copies it
     allow_origin: AllowOrigin = [],  # noqa: B006 - typer copies it
+    extension: Extension = [],  # noqa: B006 - typer copies it
 ) -> None:
     """Stop a delegation by its handle and tell what came of that."""
     _refuse_left_over(context)
@@ -233,6 +248,7 @@ def cancel(
         headers=header,
         timeout=0.0,  # stopping has a bound of its own
         allowed_origins=tuple(allow_origin),
+        extensions=tuple(extension),
         explain=explain,
     )
     raise typer.Exit(cancel_handle(call, handle))

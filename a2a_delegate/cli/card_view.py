@@ -40,7 +40,9 @@ class Looked:
     why_not: tuple[str | None, ...] = ()
 
 
-def judge(url: str, card: AgentCard, *, allowed_origins: Sequence[str]) -> Looked:
+def judge(
+    url: str, card: AgentCard, *, allowed_origins: Sequence[str], extensions: Sequence[str] = ()
+) -> Looked:
     """Let the gate decide about a card as it would for a delegation.
 
     Raises UsageError for an origin that is none.
@@ -49,7 +51,7 @@ def judge(url: str, card: AgentCard, *, allowed_origins: Sequence[str]) -> Looke
     agreement: Agreement | None = None
     error: DelegateError | None = None
     try:
-        agreement = agree(card, is_bound=origins.check)
+        agreement = agree(card, is_bound=origins.check, extensions=extensions)
     except DelegateError as refusal:
         error = refusal
     why_not = tuple(_why_not(one, agreement, origins) for one in card.interfaces)

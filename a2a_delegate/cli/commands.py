@@ -58,6 +58,7 @@ class Call:
     headers: Sequence[str]
     timeout: float
     allowed_origins: tuple[str, ...]
+    extensions: tuple[str, ...] = ()
     explain: bool = False
     save: str | None = None
 
@@ -93,7 +94,12 @@ def show_card(call: Call) -> ExitStatus:
         if isinstance(found, Refused):
             looked = Looked(call.url, error=found.error)
         else:
-            looked = judge(call.url, found, allowed_origins=call.allowed_origins)
+            looked = judge(
+                call.url,
+                found,
+                allowed_origins=call.allowed_origins,
+                extensions=call.extensions,
+            )
     except UsageError as error:
         looked = Looked(call.url, error=error)
     return _shown(looked, call, screen)
@@ -169,7 +175,7 @@ def cancel_handle(call: Call, word: str) -> ExitStatus:
     try:
         handle = read_handle(word)
         errand = _errand_of(handle, call, screen)
-        config, stopped = A2ADelegateConfig(allowed_origins=call.allowed_origins), handle
+        config, stopped = _config_of_cancel(call), handle
         outcome = _attended(
             lambda token, observer: call_off(
                 errand, stopped, token, config=config, observer=observer
@@ -224,9 +230,14 @@ def _config(
         poll_interval=following.poll_interval,
         poll_interval_max=max(following.poll_interval, slowest),
         allowed_origins=call.allowed_origins,
+        extensions=call.extensions,
         allow_downgrade=allow_downgrade,
         auth_required=following.auth_required,
     )
+
+
+def _config_of_cancel(call: Call) -> A2ADelegateConfig:
+    return A2ADelegateConfig(allowed_origins=call.allowed_origins, extensions=call.extensions)
 
 
 def _way(call: Call) -> Way:

@@ -104,6 +104,11 @@ AUTH_REQUIRED = (
     "it by another way."
 )
 
+EXTENSION = (
+    "Speak this extension of A2A: every request names it, and a card may require it; may be given "
+    "again."
+)
+
 ALLOW_DOWNGRADE = "Speak an older version, once, if the agent refuses the one of its card."
 
 _MEMBERS = """\

@@ -23,6 +23,7 @@ its own affair.
 
 PROTOCOL_HEADERS = frozenset(
     {
+        "a2a-extensions",
         "a2a-version",
         "accept",
         "accept-encoding",

@@ -25,7 +25,7 @@ from a2a_delegate.wire.result import WireResult, decoded
 from a2a_delegate.wire.spoken import dialect_for
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from a2a_delegate.bindings.call import Carriage, ReadsEvent
     from a2a_delegate.bindings.exchange import Exchange
@@ -67,10 +67,12 @@ class Peer:
         origins: BoundOrigins,
         headers: Mapping[str, str] | None = None,
         auth: httpx.Auth | AuthProvider | None = None,
+        extensions: Sequence[str] = (),
     ) -> None:
         self._bindings = bindings
         self._origins = origins
         self._credentials = Credentials(headers, auth)
+        self._extensions = tuple(extensions)
         self._principal: str | None = None
         self._agreed = self._face(agreement.interface)
         self._looking = self._looking_face(agreement.lookup)
@@ -191,7 +193,7 @@ class Peer:
             carriage=self._bindings[interface.binding],
             url=url,
             origin=str(origin_of(url)),
-            headers={**self._credentials.headers, **dialect.headers()},
+            headers={**self._credentials.headers, **dialect.headers(self._extensions)},
         )
 
     def _looking_face(self, lookup: AgentInterface | None) -> _Face | None:

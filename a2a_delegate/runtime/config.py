@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import fields
 from typing import Literal
@@ -29,6 +30,8 @@ class A2ADelegateConfig:
     - `allow_downgrade`: speak an older version once a peer has refused the first one.
     - `max_event_bytes`: events of a stream over this size end it; the task is asked for then.
     - `stream_idle_timeout`: a stream of which no byte comes for so long is given up.
+    - `extensions`: the URIs of the extensions that the caller speaks; every request names them, and
+      a card that requires another one is refused.
     - `watch`: how a task is followed: `stream` as the peer shows it, `poll` by asking, `auto` by
       stream where the card offers it. Beside a stream the task is asked for, slowly.
     - `auth_required`: what a task that needs credentials does: `return` ends with AuthRequired,
@@ -47,6 +50,7 @@ class A2ADelegateConfig:
     max_event_bytes: int = 8 * 1024 * 1024
     allowed_origins: tuple[str, ...] = ()
     allow_downgrade: bool = False
+    extensions: tuple[str, ...] = ()
     watch: Literal["auto", "stream", "poll"] = "auto"
     auth_required: Literal["return", "wait"] = "return"
 
@@ -68,6 +72,7 @@ class A2ADelegateConfig:
         origins = _checked_texts("allowed_origins", self.allowed_origins)
         BoundOrigins(None, origins)
         object.__setattr__(self, "allowed_origins", origins)
+        object.__setattr__(self, "extensions", _checked_extensions(self.extensions))
 
     @property
     def bounds(self) -> Bounds:
@@ -102,3 +107,12 @@ def _checked_texts(name: str, value: object) -> tuple[str, ...]:
         if all(isinstance(text, str) for text in texts):
             return texts
     raise UsageError(f"{name} must be a tuple of strings; got {value!r}")
+
+
+def _checked_extensions(value: object) -> tuple[str, ...]:
+    """Check that each can stand in a header of its own kind: a list of URIs set apart by commas."""
+    uris = _checked_texts("extensions", value)
+    for uri in uris:
+        if not re.fullmatch(r"[!-+\--~]+", uri):
+            raise UsageError(f"extensions are URIs; got {uri!r:.200}")
+    return tuple(dict.fromkeys(uris))

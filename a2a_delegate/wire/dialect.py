@@ -10,7 +10,7 @@ from a2a_delegate.wire import v0_2, v0_3, v1_0
 from a2a_delegate.wire.words import Words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from a2a_delegate.lifecycle.operations import (
         MessageReply,
@@ -37,8 +37,8 @@ class Dialect(Protocol):
     def lists_tasks(self) -> bool:
         """Whether the version has a method that lists tasks."""
 
-    def headers(self) -> Mapping[str, str]:
-        """Return the headers that name the version, if any do; they go with every request."""
+    def headers(self, extensions: Sequence[str] = ()) -> Mapping[str, str]:
+        """Return what names the version and the extensions in use; it goes with every request."""
 
     def encode(self, operation: Operation, *, tenant: str | None) -> Words:
         """Spell an operation; raises UsageError for what the version cannot say."""

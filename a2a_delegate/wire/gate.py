@@ -34,21 +34,23 @@ class Agreement:
     downgrade: AgentInterface | None = None
 
 
-def agree(card: AgentCard, *, is_bound: Callable[[str], None]) -> Agreement:
+def agree(
+    card: AgentCard, *, is_bound: Callable[[str], None], extensions: Collection[str] = ()
+) -> Agreement:
     """Pick the first interface, in the card's order, whose version is spoken over its binding.
 
     Of a version that is not spoken at all a card has none: `card_reader` leaves it out.
 
     `is_bound` takes an interface's URL and raises UnsafeEndpointError where the caller did not
-    bind its origin.
+    bind its origin. `extensions` are the URIs of those that the caller speaks.
 
     Raises A2AProtocolMismatchError (no interface at all), InvalidAgentCardError (none that is
-    spoken, or a required extension: none is spoken, BIND-4), UnsafeEndpointError.
+    spoken, or a required extension that is not spoken, BIND-4), UnsafeEndpointError.
     """
     spoken = [one for one in card.interfaces if dialect_for(one.version, one.binding)]
     if not spoken:
         _refuse_interfaces(card)
-    _refuse_extensions(card)
+    _refuse_extensions(card, extensions)
     chosen = spoken[0]
     is_bound(chosen.url)
     others = list(_bound(spoken[1:], is_bound))
@@ -86,9 +88,11 @@ def _refuse_interfaces(card: AgentCard) -> None:
     raise InvalidAgentCardError(url=url, reason=reason, problem=CardProblem.NO_USABLE_INTERFACE)
 
 
-def _refuse_extensions(card: AgentCard) -> None:
+def _refuse_extensions(card: AgentCard, spoken: Collection[str]) -> None:
     missing = [
-        one.uri or "one without a URI" for one in card.capabilities.extensions if one.required
+        one.uri or "one without a URI"
+        for one in card.capabilities.extensions
+        if one.required and one.uri not in spoken
     ]
     if missing:
         raise InvalidAgentCardError(

@@ -22,15 +22,17 @@ from a2a_delegate.wire import replies
 from a2a_delegate.wire.events import read_event
 from a2a_delegate.wire.words import Words
 from a2a_delegate.wire.writing import (
+    EXTENSIONS,
     cannot_send,
     message_members,
+    named_extensions,
     packed,
     send_params,
     wrapped_data,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from a2a_delegate.lifecycle.operations import (
         MessageReply,
@@ -55,9 +57,9 @@ class KindDialect:
     version_headers: Mapping[str, str]
     lists_tasks: ClassVar[bool] = False
 
-    def headers(self) -> Mapping[str, str]:
-        """Return what names the version on every request, if anything does."""
-        return self.version_headers
+    def headers(self, extensions: Sequence[str] = ()) -> Mapping[str, str]:
+        """Return what names the version, if anything does, and the extensions in use."""
+        return {**self.version_headers, **named_extensions(EXTENSIONS, extensions)}
 
     def encode(self, operation: Operation, *, tenant: str | None) -> Words:
         """Spell an operation; the family knows no tenants, so `tenant` is left out.

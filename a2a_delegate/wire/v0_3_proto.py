@@ -23,16 +23,18 @@ from a2a_delegate.wire import replies
 from a2a_delegate.wire.events import read_event
 from a2a_delegate.wire.words import Words
 from a2a_delegate.wire.writing import (
+    EXTENSIONS,
     PROTO_ROLES,
     cannot_send,
     message_members,
+    named_extensions,
     packed,
     send_params,
     wrapped_data,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from a2a_delegate.lifecycle.operations import (
         MessageReply,
@@ -70,9 +72,9 @@ class ProtoV03:
     version = ProtocolVersion.V0_3
     lists_tasks = False
 
-    def headers(self) -> Mapping[str, str]:
-        """Name the version: servers of two versions choose by it (BIND-2)."""
-        return _HEADERS
+    def headers(self, extensions: Sequence[str] = ()) -> Mapping[str, str]:
+        """Name the version, by which servers of two choose (BIND-2), and the extensions in use."""
+        return {**_HEADERS, **named_extensions(EXTENSIONS, extensions)}
 
     def encode(self, operation: Operation, *, tenant: str | None) -> Words:
         """Spell an operation; 0.3 knows no tenants, so `tenant` is left out.

@@ -23,12 +23,13 @@ from a2a_delegate.wire.writing import (
     PROTO_ROLES,
     cannot_send,
     message_members,
+    named_extensions,
     packed,
     send_params,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from a2a_delegate.lifecycle.operations import (
         MessageReply,
@@ -55,9 +56,9 @@ class V10:
     version = ProtocolVersion.V1_0
     lists_tasks = True
 
-    def headers(self) -> Mapping[str, str]:
-        """Name the version on every request, without a patch number (section 3.6.1)."""
-        return _HEADERS
+    def headers(self, extensions: Sequence[str] = ()) -> Mapping[str, str]:
+        """Name the version, without a patch number (section 3.6.1), and the extensions in use."""
+        return {**_HEADERS, **named_extensions("A2A-Extensions", extensions)}
 
     def encode(self, operation: Operation, *, tenant: str | None) -> Words:
         """Spell an operation; `tenant` is the interface's, and goes with it as it is."""

@@ -10,7 +10,7 @@ from a2a_delegate.model.message import Role
 from a2a_delegate.wire.reading_parts import WRAPPED_DATA
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from a2a_delegate.lifecycle.operations import SendMessage
     from a2a_delegate.model.json_value import JSON
@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 
 PROTO_ROLES = {Role.USER: "ROLE_USER", Role.AGENT: "ROLE_AGENT"}
 """The roles in ProtoJSON."""
+
+
+EXTENSIONS = "X-A2A-Extensions"
+"""The header that names extensions before 1.0 (topics/extensions.md of 0.2.2 and later)."""
+
+
+def named_extensions(header: str, extensions: Sequence[str]) -> dict[str, str]:
+    """Return the header that names the extensions in use, none for none (BIND-3)."""
+    return {header: ", ".join(extensions)} if extensions else {}
 
 
 def send_params(

@@ -148,6 +148,14 @@ def test_a_required_extension_is_named() -> None:
 
 
 @pytest.mark.spec("BIND-4")
+def test_a_required_extension_that_the_caller_speaks_is_no_obstacle() -> None:
+    wants = card(NEW, extensions=(OPTIONAL, REQUIRED))
+    assert agree(wants, is_bound=bound, extensions=(REQUIRED.uri,)) == Agreement(NEW)
+    with pytest.raises(InvalidAgentCardError):
+        agree(wants, is_bound=bound, extensions=(OPTIONAL.uri,))
+
+
+@pytest.mark.spec("BIND-4")
 def test_an_optional_extension_is_no_obstacle() -> None:
     assert agree(card(NEW, extensions=(OPTIONAL,)), is_bound=bound) == Agreement(NEW)
 
