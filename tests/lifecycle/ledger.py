@@ -76,6 +76,8 @@ class Ledger:
     end_seen_late: bool = False
     asked_once: bool = False
     """The task was asked for since, or is about to be."""
+    asked_on_stream: bool = False
+    """What a stream has shown last asks, and more than was answered."""
     piece_shown: bool = False
     watched: bool = False
     """What was told last came from a request that had not been let go."""
@@ -95,6 +97,15 @@ def note_state(ledger: Ledger, state: str) -> None:
     """Remember a state of our task that was shown."""
     ledger.state_shown = state
     ledger.began_shown = ledger.began_shown or state not in {"submitted", "rejected"}
+
+
+def note_question(world: World, label: str) -> bool:
+    """Remember whether the task goes on; return whether it asks more than was answered."""
+    ledger, asks = world.ledger, STATE_OF[label] in ASKS
+    answers = world.setup.plan.route.answers is not None
+    new = not answers or ledger.moved_on or label.startswith("input-required, new")
+    ledger.moved_on = ledger.moved_on or not asks
+    return asks and new
 
 
 def note_cause(world: World, by: str) -> None:
@@ -137,10 +148,7 @@ def _note_snapshot(world: World, flight: Flight, label: str) -> None:
     if state and adopts(world, flight, label):
         ledger.id_told = True
         note_state(ledger, state)
-        answers = world.setup.plan.route.answers is not None
-        new = not answers or ledger.moved_on or label.startswith("input-required, new")
-        ledger.asked_again = state in ASKS and new
-        ledger.moved_on = ledger.moved_on or state not in ASKS
+        ledger.asked_again = note_question(world, label)
     elif state:
         ledger.asked_again = False
         before = label == "completed, before" and ledger.send_end == "error"

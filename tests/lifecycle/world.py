@@ -90,10 +90,10 @@ def setup(kind: str, deadline: float | None, timing: Timing = TIMING) -> Setup:
     """Return one of several kinds.
 
     `plain` cannot list, `lists` can, `falls back` to an older one, `here` is in this process;
-    `answers` goes on with a task, and `streams` sends to a peer that streams and lists. Of what was
-    handed over before, `taken up` and `looked at` know the task, `sought` and `looked for` do not,
-    and of what is `lost` the peer cannot even list; `subscribes` knows the task of a peer that
-    streams.
+    `answers` goes on with a task; `streams` and `answers, streamed` send to peers that stream. Of
+    what was handed over before, `taken up` and `looked at` know the task, `sought` and `looked for`
+    do not, and of what is `lost` the peer cannot even list; `subscribes` knows the task of a peer
+    that streams.
     """
     plan = Plan("peer", _ROUTES.get(kind, OLDER), timing, deadline)
     if kind == "falls back":
@@ -107,7 +107,7 @@ def setup(kind: str, deadline: float | None, timing: Timing = TIMING) -> Setup:
     return Setup(f"{kind}, deadline {deadline}", plan)
 
 
-SENT: Final = ("plain", "lists", "falls back", "here", "answers", "streams")
+SENT: Final = ("plain", "lists", "falls back", "here", "answers", "streams", "answers, streamed")
 TAKEN_UP: Final = ("taken up", "sought", "lost", "looked at", "looked for", "subscribes")
 """Kinds in which nothing is sent: what was handed over before is taken up, or looked at."""
 
@@ -120,6 +120,7 @@ _ROUTES: Mapping[str, Route] = {
     "looked at": known(OLDER),
     "answers": ANSWERING,
     "streams": streaming(NEWER),
+    "answers, streamed": streaming(ANSWERING),
     "subscribes": known(streaming(OLDER)),
 }
 
