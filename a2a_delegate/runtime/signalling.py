@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 class Observers:
     """Tells signals in order; an observer that raises is told nothing more, and told of once."""
 
-    __slots__ = ("_observers",)
+    __slots__ = ("_observers", "_pacing")
 
     def __init__(self, observers: Sequence[Observer]) -> None:
         self._observers = tuple(observers)
+        self._pacing: list[PacingObserver] | None = None
 
     def tell(self, signal: Signal) -> None:
         """Tell every observer that is left."""
@@ -38,15 +39,18 @@ class Observers:
 
     async def ready_for_more(self) -> None:
         """Wait until every observer that holds a stream back has room for more of it."""
-        for observer in self._observers:
-            if isinstance(observer, PacingObserver):
-                await observer.ready_for_more()
+        if self._pacing is None:
+            # Not for each event: Python would look for every name of the protocol anew.
+            self._pacing = [one for one in self._observers if isinstance(one, PacingObserver)]
+        for observer in self._pacing:
+            await observer.ready_for_more()
 
     def _has(self, observer: Observer) -> bool:
         return any(one is observer for one in self._observers)
 
     def _drop(self, observer: Observer, problem: BaseException) -> None:
         self._observers = tuple([one for one in self._observers if one is not observer])
+        self._pacing = None
         _Unraised(problem)
         self.tell(EvidenceFailed(observer, problem))
 
