@@ -180,15 +180,22 @@ def spelled(way: Way, state: str) -> str:
 class Balancer(httpx.AsyncBaseTransport):
     """A load balancer before a peer: it ends streams in good order, at times of its own.
 
-    Each ends after `seconds`, and of each the last `keeps_back` bytes never come.
+    Each ends after `seconds`, and of each the last `keeps_back` bytes never come. With a
+    `media_type` it calls every reply that.
     """
 
     def __init__(
-        self, peer: ScriptedPeer, *, seconds: float = math.inf, keeps_back: int = 0
+        self,
+        peer: ScriptedPeer,
+        *,
+        seconds: float = math.inf,
+        keeps_back: int = 0,
+        media_type: str | None = None,
     ) -> None:
         self._inner = peer.transport()
         self._seconds = seconds
         self._keeps_back = keeps_back
+        self._media_type = media_type
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Pass a request on, and its reply back."""
@@ -196,6 +203,8 @@ class Balancer(httpx.AsyncBaseTransport):
         if "event-stream" in response.headers.get("content-type", ""):
             inner = cast("httpx.AsyncByteStream", response.stream)
             response.stream = _Ended(inner, self._seconds, self._keeps_back)
+        if self._media_type is not None:
+            response.headers["content-type"] = self._media_type
         return response
 
 
