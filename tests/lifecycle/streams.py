@@ -173,7 +173,7 @@ def check_watching(world: World, label: str) -> None:
         assert not asked or soon, "a question was thrown away"
         assert not asked or not streams, "a question was seen, and the stream is watched on"
         if streams and not asks and (ledger.state_shown or ledger.piece_shown):
-            latest_poll = max(world.now + timing.poll_interval_max, ledger.asked_until)
+            latest_poll = max(world.now + max(timing.poll_interval_max, 0.01), ledger.asked_until)
             assert due is not None, "a stream is trusted alone"
             assert due <= latest_poll + MOMENT, "a stream is trusted too long"
         if streams and streams[0].name is SUBSCRIBE and not asks:
