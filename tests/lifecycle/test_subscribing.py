@@ -153,6 +153,18 @@ def test_a_stream_that_was_open_long_enough_is_followed_by_the_next_at_once() ->
     assert len(story.told(StreamCut)) == 5
 
 
+@pytest.mark.spec("STREAM-3", "OUT-16")
+def test_days_of_subscriptions_are_kept_in_bounded_memory() -> None:
+    story = cut().ends("working")
+    for turn in range(200):
+        story.time_comes().ends("working", name=GET).later(300.0)
+        story.shows(piece(f"{turn}", append=False), name=SUBSCRIBE).ends("cut", name=SUBSCRIBE)
+        assert story.ends("working").asks == ["subscribe"]
+    result = story.shows(TaskReply(task("completed")), name=SUBSCRIBE).result
+    assert len(result.attempts) == 64
+    assert [one.number for one in result.attempts[:3]] == [1, 2, 3]
+
+
 @pytest.mark.spec("STREAM-4", "TURN-3")
 @pytest.mark.parametrize("kind", sorted(NOT_STREAMING, key=str))
 def test_a_peer_that_lets_nobody_subscribe_is_asked_at_once_and_then_polled(
