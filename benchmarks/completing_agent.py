@@ -15,7 +15,10 @@ import asyncio  # noqa: TID251 - a server of its own, without the package
 import json
 import sys
 import time
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 HOST: Final = "127.0.0.1"
 BACKLOG: Final = 2_048
@@ -73,7 +76,7 @@ def _task(name: str, message: dict[str, object], *, completed: bool) -> dict[str
     return task
 
 
-def card_of(host: str) -> bytes:
+def card_of(host: str, *, streams: bool = False) -> bytes:
     """Write the card of the agent that is asked at this host and port."""
     interface = {
         "url": f"http://{host}/rpc",
@@ -85,7 +88,7 @@ def card_of(host: str) -> bytes:
         "description": "Completes every task at once.",
         "version": "1.0.0",
         "supportedInterfaces": [interface],
-        "capabilities": {},
+        "capabilities": {"streaming": streams},
         "defaultInputModes": ["text/plain"],
         "defaultOutputModes": ["text/plain"],
         "skills": [],
@@ -93,11 +96,17 @@ def card_of(host: str) -> bytes:
     return json.dumps(card).encode()
 
 
+class Request(NamedTuple):
+    """What was asked: for the card, at this host and port, where there is no body."""
+
+    host: str
+    body: bytes
+
+
 class Connection(asyncio.Protocol):
     """One kept connection: requests in, replies out, in order."""
 
-    def __init__(self, agent: Agent) -> None:
-        self._agent = agent
+    def __init__(self) -> None:
         self._transport: asyncio.Transport | None = None
         self._received = b""
 
@@ -110,39 +119,56 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Answer every request that is complete."""
         self._received += data
-        while self._transport is not None and (body := self._next_reply()) is not None:
-            head = (
-                "HTTP/1.1 200 OK\r\n"
-                "content-type: application/json\r\n"
-                f"content-length: {len(body)}\r\n\r\n"
-            )
-            reply = head.encode("ascii") + body
-            if self._agent.latency:
-                loop = asyncio.get_running_loop()
-                loop.call_later(self._agent.latency, self._transport.write, reply)
-            else:
-                self._transport.write(reply)
+        while self._transport is not None and (request := self._next_request()) is not None:
+            self.answer(request, self._transport)
 
-    def _next_reply(self) -> bytes | None:
-        """Take the first request, once all of it has come, and answer it."""
+    def answer(self, request: Request, transport: asyncio.Transport) -> None:
+        """Answer one request."""
+        raise NotImplementedError
+
+    def _next_request(self) -> Request | None:
+        """Take the first request, once all of it has come."""
         head, end, rest = self._received.partition(_END_OF_HEAD)
         if not end:
             return None
-        first, *lines = head.lower().split(b"\r\n")
+        _, *lines = head.lower().split(b"\r\n")
         fields = {name: value.strip() for name, _, value in (one.partition(b":") for one in lines)}
         length = int(fields.get(b"content-length", b"0"))
         if len(rest) < length:
             return None
         self._received = rest[length:]
-        if first.startswith(b"get "):
-            return card_of(fields[b"host"].decode("ascii"))
-        return self._agent.reply_to(rest[:length])
+        return Request(fields[b"host"].decode("ascii"), rest[:length])
 
 
-async def serve(agent: Agent) -> None:
+class CompletingConnection(Connection):
+    """One kept connection to the agent."""
+
+    def __init__(self, agent: Agent) -> None:
+        super().__init__()
+        self._agent = agent
+
+    def answer(self, request: Request, transport: asyncio.Transport) -> None:
+        """Answer one request, after the time that it takes."""
+        body = self._agent.reply_to(request.body) if request.body else card_of(request.host)
+        if self._agent.latency:
+            loop = asyncio.get_running_loop()
+            loop.call_later(self._agent.latency, transport.write, in_one(body))
+        else:
+            transport.write(in_one(body))
+
+
+def in_one(body: bytes) -> bytes:
+    """Write a reply of known length."""
+    head = (
+        f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    )
+    return head.encode("ascii") + body
+
+
+async def serve(connection: Callable[[], Connection]) -> None:
     """Serve until standard input ends."""
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Connection(agent), HOST, 0, backlog=BACKLOG)
+    server = await loop.create_server(connection, HOST, 0, backlog=BACKLOG)
     async with server:
         print(f"http://{HOST}:{server.sockets[0].getsockname()[1]}", flush=True)
         await loop.run_in_executor(None, sys.stdin.buffer.read)
@@ -154,7 +180,8 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.0, help="seconds that a reply takes")
     parser.add_argument("--work", type=float, default=0.0, help="seconds that a task takes")
     options = parser.parse_args()
-    asyncio.run(serve(Agent(latency=options.latency, work=options.work)))
+    agent = Agent(latency=options.latency, work=options.work)
+    asyncio.run(serve(lambda: CompletingConnection(agent)))
 
 
 if __name__ == "__main__":

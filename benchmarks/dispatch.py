@@ -7,7 +7,7 @@ and system. The bare POST writes the request and reads the answer, as a caller w
 does by hand; `--bare same-bytes` is stricter: ready bytes are posted, and nobody reads the answer.
 With many callers bare httpx is a client as anyone makes it, but for its timeout, which would end
 calls. The client of a2a-sdk runs in a process and an environment of its own, made by
-`tests/interop/install.sh a2a-sdk-1.3`; `--no-sdk` leaves it out.
+`tests/interop/install.py a2a-sdk-1.3`; `--no-sdk` leaves it out.
 
 All ways take turns, so that what else happens on the machine falls on each of them, and the ratios
 are medians over the pairs of turns. With many callers each turn begins with a call of each that is
@@ -138,9 +138,9 @@ def running(*command: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @contextlib.contextmanager
-def running_agent(*options: str) -> Iterator[str]:
+def running_agent(*options: str, program: str = "completing_agent.py") -> Iterator[str]:
     """Run the agent; give its URL."""
-    with running(sys.executable, str(HERE / "completing_agent.py"), *options) as process:
+    with running(sys.executable, str(HERE / program), *options) as process:
         if process.stdout is None:
             raise TypeError("the agent was started without a pipe")
         yield process.stdout.readline().decode().strip()
@@ -313,7 +313,7 @@ def main() -> None:
     """Measure, report, and say by the exit status whether the targets are met."""
     options = options_of(sys.argv[1:])
     if not options.no_sdk and not SDK.exists():
-        sys.exit("no a2a-sdk: run tests/interop/install.sh a2a-sdk-1.3, or give --no-sdk")
+        sys.exit("no a2a-sdk: run python tests/interop/install.py a2a-sdk-1.3, or give --no-sdk")
     allow_files()
     with contextlib.ExitStack() as stack:
         url = stack.enter_context(running_agent())

@@ -1,6 +1,6 @@
 """Calls an agent by a2a-sdk's own client, and says what CPU that took.
 
-Runs in an environment of its own (tests/interop/install.sh a2a-sdk-1.3). Reads lines of two
+Runs in an environment of its own (tests/interop/install.py a2a-sdk-1.3). Reads lines of two
 numbers, callers and calls of each, from standard input; answers each line with the seconds of CPU
 that this process has spent on it, after one call of each that is not counted. Ends with its input.
 """
