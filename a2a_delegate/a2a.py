@@ -149,6 +149,7 @@ class A2ADelegate:
             deadline=deadline,
             keeps_contexts=peer.identity not in self._lost_contexts,
             fallback=self._agreement.downgrade if self.config.allow_downgrade else None,
+            detours=self._agreement.detours,
             streams=self._streams,
         )
         return await self._drive(plan, peer, cancel, observer)
@@ -209,7 +210,8 @@ class A2ADelegate:
             raise UsageError(f"a handle is a DelegationHandle; got {type(handle).__name__}")
         if handle.delegate_id != self.id:
             raise UsageError(f"the handle is one of {handle.delegate_id!r}, not of {self.id!r}")
-        used = self._agreement.interface, self._agreement.lookup, self._agreement.downgrade
+        agreed = self._agreement
+        used = agreed.interface, agreed.lookup, agreed.downgrade, *agreed.detours
         if handle.tenant not in [one.tenant for one in used if one is not None]:
             raise UsageError("the handle is one of another tenant")
         return self._peer.pinned(interface_of(handle)).serving(handle.principal)
@@ -246,8 +248,8 @@ class A2ADelegate:
             case ContextSubstituted():
                 # From here on a look-up by context would prove nothing.
                 self._lost_contexts.add(peer.identity)
-            case Downgraded(refused) if self._peer.version == refused:
-                self._peer.downgrade()
+            case Downgraded(refused, handle=handle) if self._peer.version == refused and handle:
+                self._peer.switch(interface_of(handle))
             case AttemptFailed(attempt, A2ARequestError() as error) if attempt.operation == "send":
                 self._card_doubted = self._card_doubted or says_gone(error)
             case _:

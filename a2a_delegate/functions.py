@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
     from a2a_delegate.bindings.exchange import Exchange
     from a2a_delegate.delegate import CancelToken, Observer
+    from a2a_delegate.model.card import AgentInterface
 
 Returnable: TypeAlias = "DelegateResult | JSON | dict[str, Any] | list[Any]"
 """What a function may return: text, data, or an outcome of its own.
@@ -201,8 +202,8 @@ class _Work:
         """Name the only way there is."""
         return "in-process", ""
 
-    def downgrade(self) -> None:
-        """Change nothing: there is one version of a function."""
+    def switch(self, _: AgentInterface) -> None:
+        """Change nothing: there is one way to a function."""
 
     async def perform(self, operation: Operation, exchange: Exchange) -> Reply:
         """Call the function and wait for it, look how far it is, or cancel it."""

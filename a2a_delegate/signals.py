@@ -123,6 +123,16 @@ class Downgraded:
 
 
 @dataclass(frozen=True, slots=True)
+class Rerouted:
+    """The peer cannot be reached by one interface, and another one that its card offers is tried.
+
+    `handle`, with the new endpoint and binding, takes the place of the one that `Intent` told.
+    """
+
+    handle: DelegationHandle
+
+
+@dataclass(frozen=True, slots=True)
 class CancelSent:
     """The peer is asked to stop the task."""
 
@@ -165,6 +175,7 @@ Signal: TypeAlias = (
     | ContextSubstituted
     | EvidenceFailed
     | Downgraded
+    | Rerouted
     | CancelSent
     | TransportStuck
     | TerminalChanged
@@ -176,7 +187,7 @@ Signal: TypeAlias = (
 def handle_after(signal: Signal, before: DelegationHandle | None) -> DelegationHandle | None:
     """Return the handle of a delegation once a signal was told; `before` it there was that one."""
     match signal:
-        case Intent(handle):
+        case Intent(handle) | Rerouted(handle):
             return handle
         case Downgraded(handle=handle):
             return handle or before

@@ -15,6 +15,7 @@ from a2a_delegate.signals import (
     Intent,
     Progress,
     Recovered,
+    Rerouted,
     Sent,
     StateSeen,
     TransportStuck,
@@ -79,6 +80,8 @@ class Telling:
                 self._say(f"the peer refused version {refused}; {spoken} is spoken instead")
             case ArtifactChunk():
                 self._growing.take(signal)
+            case Rerouted(handle):
+                self._say(f"the agent cannot be reached so; {handle.binding} is tried instead")
             case TransportStuck(operation):
                 self._say(f"a request ({operation}) ignored its end and was left behind")
             case _:

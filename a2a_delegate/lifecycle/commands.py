@@ -8,7 +8,7 @@ from a2a_delegate.model.frozen import dataclass
 
 if TYPE_CHECKING:
     from a2a_delegate.lifecycle.operations import Operation
-    from a2a_delegate.outcome import DelegateResult
+    from a2a_delegate.outcome import DelegateResult, DelegationHandle
     from a2a_delegate.signals import Signal
 
 
@@ -33,8 +33,10 @@ class LetGo:
 
 
 @dataclass(frozen=True, slots=True)
-class Downgrade:
-    """Speak the fallback route from now on."""
+class Switch:
+    """Go by the interface of this handle from now on."""
+
+    to: DelegationHandle
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,4 +53,4 @@ class Settle:
     result: DelegateResult
 
 
-Command: TypeAlias = Perform | LetGo | Downgrade | Tell | Settle
+Command: TypeAlias = Perform | LetGo | Switch | Tell | Settle

@@ -83,6 +83,8 @@ class Evidence:
     sends: int = 0
     unsent: int = 0
     downgraded: bool = False
+    detours: int = 0
+    """How many other ways have been tried."""
     task_id: str | None = None
     task: Task | None = None
     answer: Message | None = None

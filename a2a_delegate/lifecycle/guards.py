@@ -106,6 +106,13 @@ def may_downgrade(desk: Desk) -> bool:
     return shaped and fallback and not has_cause(desk)
 
 
+def may_detour(desk: Desk) -> bool:
+    """Whether the card offers another way in the same version that has not been tried."""
+    seen = desk.seen
+    left = seen.detours < len(seen.plan.detours) and not seen.downgraded
+    return left and not has_cause(desk)
+
+
 def stream_refused(desk: Desk) -> bool:
     """Whether the refusal says that there is no such method, and a stream was asked for."""
     seen = desk.seen

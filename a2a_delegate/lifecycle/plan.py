@@ -9,6 +9,7 @@ from a2a_delegate.model.frozen import dataclass
 
 if TYPE_CHECKING:
     from a2a_delegate.lifecycle.operations import SendMessage
+    from a2a_delegate.model.card import AgentInterface
     from a2a_delegate.outcome import DelegationHandle
 
 
@@ -90,6 +91,8 @@ class Plan:
     timing: Timing
     deadline: float | None = None
     fallback: Route | None = None
+    detours: tuple[AgentInterface, ...] = ()
+    """Others of the same version, in their order: for a peer that cannot be reached by one."""
     in_process: bool = False
     """Work in this process: no handle, nothing to look up."""
     mission: Mission = Mission.HAND_OVER

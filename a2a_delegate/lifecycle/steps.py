@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from a2a_delegate.errors import LostReplyError
 from a2a_delegate.lifecycle import search, verdict
-from a2a_delegate.lifecycle.commands import Downgrade, LetGo
+from a2a_delegate.lifecycle.commands import LetGo, Switch
 from a2a_delegate.lifecycle.desk import Desk, Search
 from a2a_delegate.lifecycle.evidence import asked_pause
 from a2a_delegate.lifecycle.operations import CancelTask, GetTask, OperationName
 from a2a_delegate.lifecycle.watching import get_now, look_once_more, soon
 from a2a_delegate.model.task import TaskState
 from a2a_delegate.outcome import CancelReceipt
-from a2a_delegate.signals import CancelSent, Downgraded, Recovered, TerminalChanged
+from a2a_delegate.signals import CancelSent, Downgraded, Recovered, Rerouted, TerminalChanged
 
 if TYPE_CHECKING:
     from a2a_delegate.lifecycle.plan import Route
@@ -46,9 +46,21 @@ def downgrade(desk: Desk) -> None:
     refused = desk.seen.route.intent
     spoken = desk.seen.plan.fallback or desk.seen.route
     desk.seen.downgraded = True
-    desk.outbox.append(Downgrade())
+    desk.outbox.append(Switch(spoken.intent))
     desk.tell(Downgraded(refused.version, spoken.intent.version, spoken.intent))
     _send_by(desk, spoken)
+
+
+def detour(desk: Desk) -> None:
+    """Hand the message over by the next way: by this one the peer cannot be reached."""
+    seen = desk.seen
+    way, route = seen.plan.detours[seen.detours], seen.route
+    seen.detours += 1
+    # What was learned of the message by the way before, such as a context that is refused, stays.
+    intent = replace(route.intent, endpoint=way.url, binding=way.binding.value, tenant=way.tenant)
+    desk.outbox.append(Switch(intent))
+    desk.tell(Rerouted(intent))
+    _send_by(desk, replace(route, intent=intent))
 
 
 def send_without_context(desk: Desk) -> None:

@@ -260,7 +260,7 @@ TABLE: Mapping[Phase, Cells] = {
         _E.PAUSED: _ASKS,
         _E.WORKING: (Rule(_P.FOLLOWING, watching.watch),),
         _E.QUESTION_SEEN: _QUESTION,
-        _E.NOT_SENT: _REPEAT,
+        _E.NOT_SENT: (Rule(_P.SENDING, steps.detour, guards.may_detour), *_REPEAT),
         _E.REFUSED: (
             Rule(_P.SENDING, steps.send_unstreamed, guards.stream_refused),
             Rule(_P.SENDING, steps.downgrade, guards.may_downgrade),

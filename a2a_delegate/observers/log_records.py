@@ -33,6 +33,7 @@ from a2a_delegate.signals import (
     Intent,
     Progress,
     Recovered,
+    Rerouted,
     Sent,
     Settled,
     Signal,
@@ -67,6 +68,7 @@ MEANINGS: Mapping[type[Signal], tuple[int, str]] = {
     ContextSubstituted: (logging.WARNING, "the peer put the task under another context"),
     EvidenceFailed: (logging.ERROR, "an observer raised and is told nothing more"),
     Downgraded: (logging.WARNING, "an older version is spoken"),
+    Rerouted: (logging.WARNING, "the peer cannot be reached, and another interface is tried"),
     CancelSent: (logging.INFO, "the peer is asked to stop"),
     TransportStuck: (logging.WARNING, "a request ignored its cancellation and was left behind"),
     TerminalChanged: (logging.WARNING, "the peer reports another end than before"),
@@ -159,11 +161,13 @@ def _ids_of(signal: Signal) -> _Ids:
     return ids
 
 
-def _facts(signal: Signal) -> Mapping[str, _Fact]:  # noqa: PLR0911 - one for each signal
+def _facts(signal: Signal) -> Mapping[str, _Fact]:  # noqa: C901, PLR0911 - one for each signal
     """Return what a signal says in words and numbers that are nobody's text."""
     match signal:
         case Intent(handle):
             return {} if handle is None else _way(handle)
+        case Rerouted(handle):
+            return _way(handle)
         case Sent(attempt):
             return {"attempt": attempt}
         case IdKnown() | Recovered() | CancelSent():

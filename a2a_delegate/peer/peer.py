@@ -77,6 +77,7 @@ class Peer:
         self._agreed = self._face(agreement.interface)
         self._looking = self._looking_face(agreement.lookup)
         self._lesser = None if agreement.downgrade is None else self._face(agreement.downgrade)
+        self._aside = tuple(self._face(one) for one in agreement.detours)
 
     def __repr__(self) -> str:
         return f"<Peer at {self._agreed.origin}, A2A {self.version}>"
@@ -100,7 +101,7 @@ class Peer:
         """
         face = self._face(interface)
         looking = face if face.dialect.lists_tasks else self._looking
-        return self._twin(_agreed=face, _looking=looking, _lesser=None)
+        return self._twin(_agreed=face, _looking=looking, _lesser=None, _aside=())
 
     @property
     def interface(self) -> AgentInterface:
@@ -137,19 +138,20 @@ class Peer:
         interface = self._face_for(operation).interface
         return interface.version.value, interface.url
 
-    def downgrade(self) -> tuple[str, str] | None:
-        """Speak the next version that the card offers, from now on; return the old and the new.
+    def switch(self, to: AgentInterface) -> None:
+        """Send, get and cancel by another interface from now on; one not agreed on changes nothing.
 
-        For a peer whose card promises a version that it refuses, where the caller allows it. Works
-        once: the second call, like one for a card without another version, returns None.
+        It may be of another version, for a peer whose card promises one that it refuses (where the
+        caller allows that, and once), or of the same, for one that cannot be reached.
         """
-        if self._lesser is None:
-            return None
-        before, self._agreed, self._lesser = self._agreed, self._lesser, None
-        # What refused the send will not list either; another interface still may.
-        if self._looking is before:
-            self._looking = self._looking_face(None)
-        return before.interface.version.value, self._agreed.interface.version.value
+        for face in (self._lesser, *self._aside):
+            if face is not None and face.interface == to:
+                before, self._agreed = self._agreed, face
+                if face is self._lesser:
+                    self._lesser, self._aside = None, ()
+                # What refused a send will not list either; another interface still may.
+                if self._looking is before:
+                    self._looking = self._looking_face(None)
 
     async def perform(self, operation: Operation, exchange: Exchange) -> Reply:
         """Ask the agent for one thing, once.

@@ -9,7 +9,7 @@ import anyio
 
 from a2a_delegate.bindings.exchange import Exchange
 from a2a_delegate.errors import UsageError
-from a2a_delegate.lifecycle.commands import Command, Downgrade, LetGo, Perform, Settle, Tell
+from a2a_delegate.lifecycle.commands import Command, LetGo, Perform, Settle, Switch, Tell
 from a2a_delegate.lifecycle.machine import Lifecycle
 from a2a_delegate.lifecycle.observations import (
     BodyLeft,
@@ -28,6 +28,7 @@ from a2a_delegate.lifecycle.operations import (
 )
 from a2a_delegate.runtime.flight import Flight
 from a2a_delegate.runtime.owner import Bell, OwnedTask, uninterrupted
+from a2a_delegate.runtime.plans import interface_of
 from a2a_delegate.runtime.signalling import Observers
 from a2a_delegate.signals import Settled, TransportStuck
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
     from a2a_delegate.delegate import CancelToken, Observer
     from a2a_delegate.lifecycle.plan import Plan
+    from a2a_delegate.model.card import AgentInterface
     from a2a_delegate.outcome import DelegateResult
     from a2a_delegate.runtime.clock import Clock
 
@@ -54,8 +56,8 @@ class Performer(Protocol):
         """Carry out one operation; what the network or the peer does is a reply, never raised."""
         ...
 
-    def downgrade(self) -> object:
-        """Speak the fallback from now on."""
+    def switch(self, to: AgentInterface) -> None:
+        """Go by another interface from now on, that of a fallback or a detour of the plan."""
         ...
 
 
@@ -233,8 +235,8 @@ class Driver:
                 self._perform(number, operation)
             case LetGo(number, unless_left):
                 self._let_go(number, unless_left=unless_left)
-            case Downgrade():
-                self._performer.downgrade()
+            case Switch(to):
+                self._performer.switch(interface_of(to))
             case Settle(result):
                 self._result = result
             case _:

@@ -13,6 +13,8 @@ from a2a_delegate.outcome import DelegationHandle
 from a2a_delegate.wire.spoken import lists_tasks
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from a2a_delegate.delegate import DelegateRequest
     from a2a_delegate.peer.peer import Peer
     from a2a_delegate.runtime.clock import Clock
@@ -39,9 +41,12 @@ class Planner:
         deadline: float | None,
         keeps_contexts: bool,
         fallback: AgentInterface | None,
+        detours: Sequence[AgentInterface],
         streams: bool,
     ) -> Plan:
         """Plan to send a message with a fresh id; `fallback` is of another version, if allowed.
+
+        `detours` are other interfaces, for a peer that cannot be reached by its own.
 
         `streams`: the peer's card offers to show its work, and that is wanted.
         """
@@ -62,7 +67,9 @@ class Planner:
             keeps_contexts=keeps_contexts,
             streams=streams,
         )
-        return self._plan(route, Mission.HAND_OVER, deadline, second)
+        aside = () if asked.continues is not None else detours
+        others = tuple(one for one in aside if one.version is peer.version)
+        return self._plan(route, Mission.HAND_OVER, deadline, second, others)
 
     def take_up(
         self,
@@ -87,7 +94,12 @@ class Planner:
         return self._plan(route, Mission.TAKE_UP if wait else Mission.LOOK, deadline)
 
     def _plan(
-        self, route: Route, mission: Mission, deadline: float | None, fallback: Route | None = None
+        self,
+        route: Route,
+        mission: Mission,
+        deadline: float | None,
+        fallback: Route | None = None,
+        detours: tuple[AgentInterface, ...] = (),
     ) -> Plan:
         return Plan(
             delegate_id=self._delegate_id,
@@ -95,6 +107,7 @@ class Planner:
             timing=self._timing,
             deadline=deadline,
             fallback=fallback,
+            detours=detours,
             mission=mission,
             waits_for_auth=self._config.auth_required == "wait",
             kept_bytes=self._config.max_reply_bytes,

@@ -26,12 +26,15 @@ class Agreement:
 
     `lookup` is a 1.0 interface that can list tasks where the agreed one cannot (0.2, 0.3): it is
     only ever looked at. `downgrade` is the interface of another version to try, once and only where
-    the caller allows it, when the peer turns out not to speak the agreed one.
+    the caller allows it, when the peer turns out not to speak the agreed one. `detours` are the
+    others of the same version, in the card's order: for a peer that cannot be reached (1.0 section
+    5.2).
     """
 
     interface: AgentInterface
     lookup: AgentInterface | None = None
     downgrade: AgentInterface | None = None
+    detours: tuple[AgentInterface, ...] = ()
 
 
 def agree(
@@ -58,6 +61,9 @@ def agree(
         interface=chosen,
         lookup=None if _lists(chosen) else next((one for one in others if _lists(one)), None),
         downgrade=next((one for one in others if one.version is not chosen.version), None),
+        detours=tuple(
+            dict.fromkeys(one for one in others if one.version is chosen.version and one != chosen)
+        ),
     )
 
 

@@ -174,7 +174,14 @@ def key_of(world: World) -> Hashable:
         tuple((name, one.streamed, one.ahead) for name, one in seen.made._by_name.items()),  # noqa: SLF001
         min(desk.stopping_polls, 6),
         seen.cause and (seen.cause.by, ahead(seen.cause.at)),
-        (seen.ever_left, seen.unproven, seen.unsent, seen.downgraded, min(seen.sends, 12)),
+        (
+            seen.ever_left,
+            seen.unproven,
+            seen.unsent,
+            seen.downgraded,
+            seen.detours,
+            min(seen.sends, 12),
+        ),
         (seen.route.send.message.context_id, seen.route.looks_up, seen.task_id),
         seen.route.send.streamed,
         (seen.state_before_cancel, seen.cancel_sent, seen.receipt, seen.first_end, seen.began),

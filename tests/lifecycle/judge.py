@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from a2a_delegate.lifecycle.commands import Downgrade, LetGo, Perform, Settle, Tell
+from a2a_delegate.lifecycle.commands import LetGo, Perform, Settle, Switch, Tell
 from a2a_delegate.lifecycle.operations import (
     CancelTask,
     GetTask,
@@ -23,6 +23,7 @@ from a2a_delegate.signals import (
     IdKnown,
     Intent,
     Recovered,
+    Rerouted,
     Sent,
     Settled,
     TerminalChanged,
@@ -61,8 +62,9 @@ def check_command(world: World, commands: Sequence[Command], place: int, label: 
             _check_perform(world, number, operation, before)
         case LetGo(number):
             assert not world.flights[number].for_good, "nothing is told to stop twice"
-        case Downgrade():
-            assert world.setup.plan.fallback is not None, "nothing to fall back to"
+        case Switch():
+            plan = world.setup.plan
+            assert plan.fallback is not None or plan.detours, "no other way"
         case Settle(result):
             assert place == len(commands) - 1, "the outcome is the last that is said"
             assert all(one.let_go for one in world.flights.values()), "something is left running"
@@ -98,10 +100,16 @@ def _check_signal(world: World, signal: Signal, label: str, before: Command | No
             assert not ledger.id_signalled, "the first id stays"
             ledger.id_signalled = True
         case Downgraded():
-            assert isinstance(before, Downgrade)
+            assert isinstance(before, Switch)
             assert label == "version refused"
             assert not ledger.downgraded, "a downgrade of a downgrade"
             ledger.downgraded = True
+        case Rerouted():
+            assert isinstance(before, Switch)
+            assert label == "not-sent", "another way only with proof that nothing left"
+            assert not ledger.cause
+            assert ledger.detours < len(world.setup.plan.detours), "each way is tried once"
+            ledger.detours += 1
         case AttemptFailed():
             assert label not in ANSWERS
         case TerminalChanged(first=first, later=later) if ledger.end_seen:

@@ -35,6 +35,7 @@ class Ledger:
     sends: int = 0
     unsent: int = 0
     downgraded: bool = False
+    detours: int = 0
     context_dropped: bool = False
     performed: int = 0
     ended: int = 0

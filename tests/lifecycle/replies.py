@@ -33,6 +33,7 @@ from a2a_delegate.lifecycle.operations import (
 )
 from a2a_delegate.lifecycle.plan import Question, Route
 from a2a_delegate.model.artifact import Artifact
+from a2a_delegate.model.card import AgentInterface, Binding, ProtocolVersion
 from a2a_delegate.model.message import Message, Role
 from a2a_delegate.model.part import TextPart
 from a2a_delegate.model.task import Task, TaskState, TaskStatus
@@ -82,6 +83,7 @@ NEWER: Final = Route(
     by_context=True,
     own_context=True,
 )
+ASIDE: Final = AgentInterface("https://aside.example/rest", Binding.HTTP_JSON, ProtocolVersion.V1_0)
 OLDER: Final = Route(handle_for(BARE, version="0.3"), SendMessage(BARE))
 
 

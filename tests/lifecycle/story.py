@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from a2a_delegate.lifecycle.commands import Command
     from a2a_delegate.lifecycle.operations import Operation, Reply, StreamEvent
     from a2a_delegate.lifecycle.table import Phase
+    from a2a_delegate.model.card import AgentInterface
     from a2a_delegate.outcome import DelegateResult
     from a2a_delegate.signals import Signal
 
@@ -43,6 +44,7 @@ class Story:
         timing: Timing | None = None,
         deadline: float | None = None,
         fallback: Route | None = None,
+        detours: tuple[AgentInterface, ...] = (),
         in_process: bool = False,
         chance: float = 0.5,
         mission: Mission = Mission.HAND_OVER,
@@ -54,6 +56,7 @@ class Story:
             timing or Timing(),
             deadline,
             fallback,
+            detours=detours,
             in_process=in_process,
             mission=mission,
             waits_for_auth=waits_for_auth,

@@ -9,7 +9,7 @@ import pytest
 from a2a_delegate.errors import (
     PeerUnreachableError,
 )
-from a2a_delegate.lifecycle.commands import Downgrade, Perform
+from a2a_delegate.lifecycle.commands import Perform, Switch, Tell
 from a2a_delegate.lifecycle.faults import PROVEN, VERSION_SHAPED
 from a2a_delegate.lifecycle.operations import FaultKind, NotSent, SendMessage, TaskReply
 from a2a_delegate.lifecycle.table import Phase
@@ -21,8 +21,9 @@ from a2a_delegate.outcome import (
     Rejected,
     Unknown,
 )
-from a2a_delegate.signals import ContextSubstituted, Downgraded
+from a2a_delegate.signals import ContextSubstituted, Downgraded, Rerouted
 from tests.lifecycle.replies import (
+    ASIDE,
     BARE,
     CONTEXT,
     ENDINGS,
@@ -183,6 +184,44 @@ def test_a_deadline_while_a_rate_limit_is_waited_out_is_a_rejection_that_is_not_
     assert not story.result.late
 
 
+# -- other ways ----------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("GATE-8")
+def test_a_peer_that_cannot_be_reached_is_sent_to_by_the_next_way_at_once() -> None:
+    story = Story(detours=(ASIDE,)).starts().ends("not-sent")
+    switch, told, perform = story.commands[-3:]
+    aside = replace(NEWER.intent, endpoint=ASIDE.url, binding="HTTP+JSON")
+    assert (switch, told) == (Switch(aside), Tell(Rerouted(aside)))
+    assert isinstance(perform, Perform)
+    assert perform.operation == NEWER.send
+    story.body_leaves().ends("completed")
+    assert story.result.handle is not None
+    assert story.result.handle.endpoint == ASIDE.url
+
+
+@pytest.mark.spec("GATE-8")
+def test_a_context_that_was_refused_by_one_way_is_not_tried_by_another() -> None:
+    story = Story(detours=(ASIDE,)).sends().ends("context refused").ends("not-sent")
+    assert [one.message.context_id for one in sent_by(story)] == [CONTEXT, None, None]
+
+
+@pytest.mark.spec("GATE-8")
+def test_each_way_is_tried_once_and_the_last_one_again() -> None:
+    story = Story(detours=(ASIDE,)).starts().ends("not-sent").ends("not-sent")
+    assert story.phase is Phase.PREPARED
+    story.time_comes().ends("not-sent")
+    assert isinstance(story.result, Failed)
+    assert len(story.told(Rerouted)) == 1
+
+
+@pytest.mark.spec("GATE-8")
+def test_nobody_goes_another_way_for_a_cancelled_message() -> None:
+    story = Story(detours=(ASIDE,)).starts().caller_cancels().ends("not-sent", body_left=False)
+    assert isinstance(story.result, Cancelled)
+    assert story.told(Rerouted) == []
+
+
 # -- other versions, other contexts --------------------------------------------------------------
 
 
@@ -191,7 +230,7 @@ def test_a_deadline_while_a_rate_limit_is_waited_out_is_a_rejection_that_is_not_
 def test_a_refused_version_is_followed_by_the_older_one_once(kind: FaultKind) -> None:
     story = Story(fallback=OLDER).sends().ends(fault(kind))
     downgrade, _, perform = story.commands[-3:]
-    assert isinstance(downgrade, Downgrade)
+    assert downgrade == Switch(OLDER.intent)
     assert isinstance(perform, Perform)
     assert perform.operation == OLDER.send
     assert story.told(Downgraded) == [Downgraded("1.0", "0.3")]

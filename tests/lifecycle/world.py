@@ -23,7 +23,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 from a2a_delegate.lifecycle.assembly import Assembly
-from a2a_delegate.lifecycle.commands import Downgrade, LetGo, Perform, Settle, Tell
+from a2a_delegate.lifecycle.commands import LetGo, Perform, Settle, Switch, Tell
 from a2a_delegate.lifecycle.machine import Lifecycle
 from a2a_delegate.lifecycle.observations import (
     BodyLeft,
@@ -42,6 +42,7 @@ from a2a_delegate.outcome import Completed, Effect
 from tests.lifecycle import judge, ledger, streams
 from tests.lifecycle.replies import (
     ANSWERING,
+    ASIDE,
     ENDINGS,
     ENDS,
     NEWER,
@@ -89,7 +90,8 @@ TIMING: Final = Timing(poll_interval_max=2.0)
 def setup(kind: str, deadline: float | None, timing: Timing = TIMING) -> Setup:
     """Return one of several kinds.
 
-    `plain` cannot list, `lists` can, `falls back` to an older one, `here` is in this process;
+    `plain` cannot list, `lists` can, `falls back` to an older one, `goes
+    aside` where nobody is reached, `here` is in this process;
     `answers` goes on with a task; `streams` and `answers, streamed` send to peers that stream. Of
     what was handed over before, `taken up` and `looked at` know the task, `sought` and `looked for`
     do not, and of what is `lost` the peer cannot even list; `subscribes` knows the task of a peer
@@ -98,6 +100,8 @@ def setup(kind: str, deadline: float | None, timing: Timing = TIMING) -> Setup:
     plan = Plan("peer", _ROUTES.get(kind, OLDER), timing, deadline)
     if kind == "falls back":
         plan = replace(plan, fallback=OLDER)
+    elif kind == "goes aside":
+        plan = replace(plan, detours=(ASIDE,))
     elif kind == "here":
         plan = replace(plan, in_process=True)
     elif kind in {"taken up", "sought", "lost", "subscribes"}:
@@ -107,13 +111,23 @@ def setup(kind: str, deadline: float | None, timing: Timing = TIMING) -> Setup:
     return Setup(f"{kind}, deadline {deadline}", plan)
 
 
-SENT: Final = ("plain", "lists", "falls back", "here", "answers", "streams", "answers, streamed")
+SENT: Final = (
+    "plain",
+    "lists",
+    "falls back",
+    "goes aside",
+    "here",
+    "answers",
+    "streams",
+    "answers, streamed",
+)
 TAKEN_UP: Final = ("taken up", "sought", "lost", "looked at", "looked for", "subscribes")
 """Kinds in which nothing is sent: what was handed over before is taken up, or looked at."""
 
 _ROUTES: Mapping[str, Route] = {
     "lists": NEWER,
     "falls back": NEWER,
+    "goes aside": NEWER,
     "sought": NEWER,
     "looked for": NEWER,
     "taken up": known(OLDER),
@@ -447,7 +461,7 @@ class World:
                 flight = self.flights[number]
                 flight.let_go = flight.let_go or not (unless_left and flight.left)
                 flight.for_good = not unless_left
-            case Settle() | Tell() | Downgrade():
+            case Settle() | Tell() | Switch():
                 pass
 
     def _perform(self, number: int, operation: Operation) -> None:

@@ -6,6 +6,7 @@ import logging
 import subprocess
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -43,6 +44,7 @@ from a2a_delegate import (
     Progress,
     Recovered,
     Rejected,
+    Rerouted,
     Role,
     Running,
     Sent,
@@ -126,6 +128,7 @@ SIGNALS: dict[type[Signal], Signal] = {
     StateSeen: StateSeen(ID, "working"),
     Progress: Progress(ID, WORDS),
     ArtifactChunk: ArtifactChunk(ID, ARTIFACT, append=True),
+    Rerouted: Rerouted(replace(HANDLE, endpoint="https://other.example/rest")),
     StreamCut: StreamCut(ID, LostReplyError(method="send", phase="read", reason=TEXT)),
     AttemptFailed: AttemptFailed(ATTEMPT, REFUSED),
     Recovered: Recovered(ID),

@@ -138,7 +138,7 @@ async def test_each_interface_is_asked_by_the_binding_that_it_has() -> None:
         await peer.perform(send("slow 60"), Exchange())
         assert isinstance(await peer.perform(ListTasks(), Exchange()), TaskPage)
         assert peer.way_of(ListTasks()) == ("1.0", new.url)
-        assert peer.downgrade() == ("0.3", "1.0")
+        peer.switch(new)
         await peer.perform(send("hello"), Exchange())
     asked = [(one.method, one.url.removeprefix(new.url)) for one in scripted.truth.requests]
     assert asked[0] == ("POST", old.url)
@@ -290,9 +290,10 @@ async def test_a_downgrade_happens_once_and_changes_the_words() -> None:
     async with httpx.AsyncClient(transport=mirror) as client:
         peer = make(client, Agreement(V1, downgrade=V03))
         assert (peer.version, peer.can_look_up) == (ProtocolVersion.V1_0, True)
-        assert peer.downgrade() == ("1.0", "0.3")
+        peer.switch(V03)
         assert (peer.version, peer.can_look_up) == (ProtocolVersion.V0_3, False)
-        assert peer.downgrade() is None
+        peer.switch(V1)
+        assert peer.version is ProtocolVersion.V0_3
         await peer.perform(GetTask("t-1"), Exchange())
     (request,) = mirror.requests
     assert request.headers["A2A-Version"] == "0.3"
@@ -302,13 +303,26 @@ async def test_a_downgrade_happens_once_and_changes_the_words() -> None:
 async def test_after_a_change_to_a_version_that_lists_it_lists_there() -> None:
     async with httpx.AsyncClient(transport=Mirror()) as client:
         peer = make(client, Agreement(V03, lookup=V1, downgrade=V1))
-        assert peer.downgrade() == ("0.3", "1.0")
-        assert peer.can_look_up
+        peer.switch(V1)
+        assert (peer.version, peer.can_look_up) == (ProtocolVersion.V1_0, True)
 
 
-async def test_without_another_version_there_is_no_downgrade() -> None:
+async def test_a_peer_never_goes_where_nobody_agreed_on() -> None:
     async with httpx.AsyncClient(transport=Mirror()) as client:
-        assert make(client, Agreement(V1)).downgrade() is None
+        peer = make(client, Agreement(V1))
+        peer.switch(V03)
+        assert peer.interface is V1
+
+
+async def test_a_peer_that_cannot_be_reached_by_one_way_is_asked_by_another() -> None:
+    aside = AgentInterface("https://lists.example/rpc", Binding.JSONRPC, ProtocolVersion.V1_0)
+    mirror = Mirror()
+    async with httpx.AsyncClient(transport=mirror) as client:
+        peer = make(client, Agreement(V1, detours=(aside,)))
+        peer.switch(aside)
+        for operation in (GetTask("t-1"), ListTasks()):
+            await peer.perform(operation, Exchange())
+    assert [str(one.url) for one in mirror.requests] == [aside.url, aside.url]
 
 
 async def test_a_pinned_peer_asks_exactly_the_interface_that_it_is_pinned_to() -> None:
@@ -321,14 +335,16 @@ async def test_a_pinned_peer_asks_exactly_the_interface_that_it_is_pinned_to() -
             await pinned.perform(operation, Exchange())
         await today.perform(GetTask("t-1"), Exchange())
     assert (pinned.interface, pinned.version, pinned.endpoint) == (older, older.version, older.url)
-    assert pinned.downgrade() is None
+    pinned.switch(V03)
+    assert pinned.interface is older
     assert [(str(one.url), one.headers["A2A-Version"]) for one in mirror.requests] == [
         *[(older.url, "0.3")] * len(OPERATIONS),
         # It cannot list: where the card of today can, the task is looked for.
         (V1.url, "1.0"),
         (V1.url, "1.0"),
     ]
-    assert today.downgrade() == ("1.0", "0.3")
+    today.switch(V03)
+    assert today.interface is V03
 
 
 async def test_a_peer_pinned_to_what_lists_lists_there() -> None:

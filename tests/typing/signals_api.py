@@ -25,6 +25,7 @@ from a2a_delegate import (
     PacingObserver,
     Progress,
     Recovered,
+    Rerouted,
     Sent,
     Settled,
     Signal,
@@ -65,6 +66,8 @@ def shown(signal: Signal) -> str:  # noqa: C901, PLR0911, PLR0912 - one case eac
             return f"{observer}: {problem}"
         case Downgraded(refused, spoken):
             return f"{refused} -> {spoken}"
+        case Rerouted(handle):
+            return handle.endpoint
         case TransportStuck(operation):
             return operation
         case TerminalChanged(_, first, later):

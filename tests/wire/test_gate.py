@@ -61,16 +61,16 @@ NEW_AWAY, OLD_AWAY = interface(V10, host="away.example"), interface(V03, host="a
         ([OLDEST, OLD, NEW], Agreement(OLDEST, lookup=NEW, downgrade=OLD)),
         ([NEW_REST], Agreement(NEW_REST)),
         ([OLD_REST], Agreement(OLD_REST)),
-        ([NEW_REST, NEW], Agreement(NEW_REST)),
-        ([NEW_REST, NEW_GRPC, OLD, NEW], Agreement(NEW_REST, downgrade=OLD)),
-        ([OLD_REST, NEW_GRPC, OLD, NEW_REST], Agreement(OLD_REST, NEW_REST, NEW_REST)),
+        ([NEW_REST, NEW], Agreement(NEW_REST, detours=(NEW,))),
+        ([NEW_REST, NEW_GRPC, OLD, NEW], Agreement(NEW_REST, downgrade=OLD, detours=(NEW,))),
+        ([OLD_REST, NEW_GRPC, OLD, NEW_REST], Agreement(OLD_REST, NEW_REST, NEW_REST, (OLD,))),
         ([OLD, NEW_REST, NEW], Agreement(OLD, lookup=NEW_REST, downgrade=NEW_REST)),
         ([OLDEST_REST, NEW_GRPC, OLDEST, OLD_REST], Agreement(OLDEST, downgrade=OLD_REST)),
         ([NEW, NEW], Agreement(NEW)),
         ([NEW, NEW, OLD, OLD], Agreement(NEW, downgrade=OLD)),
     ],
 )
-@pytest.mark.spec("CARD-7", "GATE-5", "GATE-6", "GATE-7")
+@pytest.mark.spec("CARD-7", "GATE-5", "GATE-6", "GATE-7", "GATE-8")
 def test_the_first_that_is_spoken_is_used(
     interfaces: list[AgentInterface], agreement: Agreement
 ) -> None:
