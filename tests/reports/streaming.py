@@ -15,6 +15,9 @@ from a2a_delegate import (
     A2ADelegate,
     A2ADelegateConfig,
     ArtifactChunk,
+    AttemptFailed,
+    Completed,
+    StateSeen,
     StreamCut,
     fetch_agent_card,
 )
@@ -96,6 +99,20 @@ def subscriptions(peer: ScriptedPeer) -> list[RequestFact]:
     return requests_of(peer, Operation.SUBSCRIBE)
 
 
+def assert_all_was_seen(result: DelegateResult, notes: Notes) -> None:
+    """The three pieces came, each once, and the stream was followed to its end."""
+    assert isinstance(result, Completed)
+    assert result.output == text_told(notes) == THREE
+    assert [chunk.artifact.text for chunk in notes.of(ArtifactChunk)] == [
+        "chunk 1",
+        " chunk 2",
+        " chunk 3",
+    ]
+    assert not cuts(notes)
+    assert not notes.of(AttemptFailed)
+    assert [one.state for one in notes.of(StateSeen)] == ["submitted", "working", "completed"]
+
+
 # -- events ----------------------------------------------------------------------------------------
 
 
@@ -128,6 +145,17 @@ def rewritten(change: Callable[[Json], object]) -> Rewrite:
         told = copy.deepcopy(reply)
         change(result_in(told))
         return told
+
+    return Rewrite(rewrite)
+
+
+def wrapped(wrap: Callable[[Json], Any]) -> Rewrite:
+    """Put what each event shows into another wrapper."""
+
+    def rewrite(event: Json) -> Any:
+        if "jsonrpc" in event:
+            return {**event, "result": wrap(result_in(event))}
+        return wrap(event)
 
     return Rewrite(rewrite)
 

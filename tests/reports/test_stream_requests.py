@@ -21,7 +21,6 @@ from a2a_delegate import (
 from a2a_delegate.testing import (
     Operation,
     Respond,
-    Rewrite,
     RpcError,
     ScriptedPeer,
     Stop,
@@ -37,11 +36,11 @@ from tests.reports.streaming import (
     Way,
     cuts,
     delegate_behind,
-    result_in,
     streaming_peer,
     subscriptions,
     text_told,
     watched,
+    wrapped,
 )
 
 if TYPE_CHECKING:
@@ -234,17 +233,6 @@ async def test_a_stream_is_known_however_its_media_type_is_written(
 
 
 # -- a stream of something else --------------------------------------------------------------------
-
-
-def wrapped(wrap: Callable[[Json], Any]) -> Rewrite:
-    """Put what each event shows into another wrapper."""
-
-    def rewrite(event: Json) -> Any:
-        if "jsonrpc" in event:
-            return {**event, "result": wrap(result_in(event))}
-        return wrap(event)
-
-    return Rewrite(rewrite)
 
 
 ODD: dict[str, Callable[[Json], Any]] = {
