@@ -1,8 +1,8 @@
 """The machine: observations in, commands out, and when to be woken. Three verbs.
 
 It knows no protocol version, no binding and no clock. The rules are in `table`, what they ask in
-`guards`, what they do in `steps`, what is known in `evidence`, what an error answer proves in
-`faults`, how it ends in `verdict`.
+`guards`, what they do in `steps` and `watching`, what requests mean in `meaning`, what is known in
+`evidence`, what an error answer proves in `faults`, how it ends in `verdict`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, assert_never
 from a2a_delegate.errors import UsageError
 from a2a_delegate.lifecycle.desk import Desk
 from a2a_delegate.lifecycle.evidence import Cause, first_evidence, in_order
-from a2a_delegate.lifecycle.faults import GONE, NOT_CANCELLING, NOT_LISTING, NOT_STREAMING
+from a2a_delegate.lifecycle.meaning import event_of_end, event_of_stream
 from a2a_delegate.lifecycle.observations import (
     BodyLeft,
     CancelRequested,
@@ -26,28 +26,16 @@ from a2a_delegate.lifecycle.observations import (
     TimePassed,
 )
 from a2a_delegate.lifecycle.operations import (
-    Fault,
-    FaultKind,
-    Lost,
-    MessageReply,
-    NotSent,
-    OperationName,
-    Reply,
-    StreamEnd,
-    TaskPage,
     TaskReply,
 )
-from a2a_delegate.lifecycle.search import PAGES, is_ours
 from a2a_delegate.lifecycle.table import TABLE, Cells, Event, Phase
-from a2a_delegate.outcome import CancelReceipt
-from a2a_delegate.signals import Intent, Sent, StreamCut
+from a2a_delegate.signals import Intent, Sent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from a2a_delegate.lifecycle.commands import Command
     from a2a_delegate.lifecycle.plan import Plan
-    from a2a_delegate.model.task import Task
     from a2a_delegate.outcome import Attempt, DelegateResult
 
 
@@ -192,133 +180,17 @@ class Lifecycle:
                     desk.tell(signal)
                 event = Event.ID_SEEN
             case Streamed():
-                event = self._note_streamed(observation)
+                event = event_of_stream(desk, self._phase, observation)
             case Returned(result):
                 desk.returned, self._returned = result, True
                 event = Event.RETURNED
             case Ended():
-                event = self._note_end(observation)
+                event = event_of_end(desk, self._phase, observation)
             case TimePassed():
                 pass
             case _:
                 assert_never(observation)
         return event
-
-    def _note_streamed(self, streamed: Streamed) -> Event | None:
-        """Take what a stream shows, also one that was let go and has not stopped yet."""
-        desk, seen = self._desk, self._desk.seen
-        answered, ended, known = seen.answer, seen.end_seen, seen.task
-        desk.ended = None
-        news = False
-        for signal in seen.learn_event(streamed):
-            desk.tell(signal)
-            news = True
-        if news and streamed.number == desk.stream:
-            desk.barren = 0
-        if seen.answer is not answered and seen.answer is not None:
-            desk.said = seen.answer
-            return Event.MESSAGE
-        if seen.end_seen is not ended:
-            return Event.END_SEEN
-        if seen.task is known or seen.task is None:
-            return Event.WORKING if news and seen.task_id is not None else None
-        if isinstance(streamed.event, TaskReply):
-            desk.shown = seen.task
-            return self._state_event(seen.task)
-        # A stream that was let go may show its question again, and nobody may wait for it.
-        asks = streamed.number == desk.stream and seen.cause is None
-        return Event.QUESTION_SEEN if asks and seen.awaits_caller(seen.task) else Event.WORKING
-
-    def _note_end(self, ended: Ended) -> Event | None:
-        desk, seen, reply = self._desk, self._desk.seen, ended.reply
-        current = desk.flight.get(ended.name) == ended.number
-        desk.ended = ended.name if current else None
-        if current:
-            del desk.flight[ended.name]
-        failed = seen.failure_of(ended) is not None
-        for signal in seen.learn_end(ended, current=current):
-            desk.tell(signal)
-        if failed:
-            # While a task is followed, a stream that we let go says nothing when it ends.
-            over = self.follows and ended.number == desk.stopped_send
-            return self._failure(ended.name, reply) if current and not over else None
-        if isinstance(reply, TaskReply):
-            desk.shown = reply.task
-            if desk.ended is OperationName.CANCEL:
-                seen.receipt = CancelReceipt.REQUESTED
-            return self._state_event(reply.task)
-        if isinstance(reply, MessageReply):
-            desk.said = reply.message
-            return Event.MESSAGE
-        return self._page_event(reply) if current and isinstance(reply, TaskPage) else None
-
-    def _failure(self, name: OperationName, reply: Reply) -> Event:
-        """Say what an end without an answer means."""
-        if isinstance(reply, StreamEnd) and self.follows:
-            return self._stream_over(reply)
-        kind = reply.kind if isinstance(reply, Fault) else None
-        match name:
-            case OperationName.SEND:
-                event = self._send_event(reply)
-            case OperationName.LIST:
-                event = Event.NO_LIST if kind in NOT_LISTING else Event.SEARCHED
-            case OperationName.SUBSCRIBE:
-                event = Event.NO_STREAM if kind in NOT_STREAMING else Event.STREAM_OVER
-            case OperationName.GET:
-                event = self._get_event(kind)
-            case OperationName.CANCEL:
-                refused = kind in NOT_CANCELLING
-                receipt = CancelReceipt.REFUSED if refused else CancelReceipt.UNREACHED
-                self._desk.seen.receipt = receipt
-                event = Event.CANCEL_REFUSED if refused else Event.CANCEL_FAILED
-            case _:
-                assert_never(name)
-        return event
-
-    def _get_event(self, kind: FaultKind | None) -> Event:
-        if self._phase is Phase.LOOKING_UP:
-            # Refused once says little of a task that was there; the rounds are bounded anyway.
-            return Event.SEARCHED
-        seen, gone = self._desk.seen, kind in GONE
-        seen.refused_gets = seen.refused_gets + 1 if gone else 0
-        return Event.GET_REFUSED if gone else Event.GET_FAILED
-
-    def _stream_over(self, end: StreamEnd) -> Event:
-        self._desk.tell(StreamCut(self._desk.seen.target, end.error))
-        return Event.STREAM_OVER
-
-    def _send_event(self, reply: Reply) -> Event:
-        seen = self._desk.seen
-        match reply:
-            case Fault(kind=FaultKind.RATE_LIMITED) if seen.unbegun:
-                return Event.BUSY
-            case Fault():
-                return Event.REFUSED if seen.unbegun else Event.FAULT
-            case NotSent():
-                # Of a body that was seen to leave and a word that it did not, the first is safe.
-                return Event.LOST if seen.unproven else Event.NOT_SENT
-            case Lost():
-                return Event.LOST
-            case _:
-                return Event.UNREADABLE
-
-    def _state_event(self, task: Task) -> Event:
-        state = task.status.state
-        if self._phase is Phase.LOOKING_UP and self._desk.seen.task_id is None:
-            # The task that was answered, without our answer; one that has ended never shows it.
-            return Event.NO_LIST if state.is_terminal else Event.SEARCHED
-        if state.is_terminal:
-            return Event.ENDED
-        return Event.PAUSED if self._desk.seen.awaits_caller(task) else Event.WORKING
-
-    def _page_event(self, page: TaskPage) -> Event:
-        search, ours = self._desk.search, self._desk.seen.ours
-        here = [task for task in page.tasks if is_ours(task, ours)]
-        search.found = tuple(dict.fromkeys((*search.found, *(task.id for task in here))))
-        search.ended = search.ended or any(task.status.state.is_terminal for task in here)
-        search.next_page = page.next_page_token
-        more = bool(search.next_page) and search.page < PAGES
-        return Event.MORE_PAGES if more else Event.SEARCHED
 
     def _compare(self, observation: Observation) -> None:
         """Take how the last requests end, and another end of the task than the first one."""
