@@ -83,7 +83,6 @@ def subscribe(desk: Desk) -> None:
     """
     desk.bound_at = None
     desk.barren += 1
-    desk.polls = 0
     desk.wake_at = desk.now + max(desk.timing.poll_interval, GET_FLOOR)
     desk.perform(SubscribeToTask(desk.seen.target))
 
@@ -124,7 +123,6 @@ def confirm(desk: Desk) -> None:
     timing = desk.timing
     unhurried = desk.now + max(timing.recovery_timeout, timing.cancel_grace)
     desk.bound_at = unhurried if desk.seen.cause is None else desk.cleaning_ends
-    desk.stopping_polls = 0
     look_once_more(desk)
 
 

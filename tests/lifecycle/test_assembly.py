@@ -178,8 +178,8 @@ def test_what_a_stream_lost_is_taken_from_a_look() -> None:
 
 def test_what_a_stream_lost_and_a_look_has_shown_does_not_stop_the_next_piece() -> None:
     story = streams().shows(piece("one ")).time_comes().ends(working("one two "), name=GET)
-    story.shows(piece("three "))
-    assert read(story.told(ArtifactChunk)) == {"made": "one two three "}
+    story.shows(piece("three ")).shows(piece("two "))
+    assert read(story.told(ArtifactChunk)) == {"made": "one two three two "}
 
 
 def test_a_stream_that_was_cut_goes_on_where_it_was() -> None:
@@ -283,6 +283,28 @@ def test_what_is_replaced_gives_its_room_back() -> None:
     assert assembly.artifacts == (), "half of it would be a lie"
     assembly.add(sized("z" * 900, append=False))
     assert kept(assembly) == 900
+
+
+@pytest.mark.spec("STREAM-12")
+@pytest.mark.parametrize("final", [True, False])
+def test_pieces_that_are_replaced_as_a_whole_give_their_room_back(*, final: bool) -> None:
+    assembly = Assembly(LIMIT)
+    for _ in range(20):
+        assembly.add(sized("x" * 100))
+        assembly.add(sized("y" * 100))
+        made = Artifact("made", (TextPart("z"),)) if final else Artifact("made", (DataPart(1),))
+        shown = Task(TASK, task("working").status, artifacts=(made,))
+        assert len(list(assembly.show(shown, final=final))) == 1
+        assembly.add(sized("x" * 700))
+        assert kept(assembly) >= 700
+        assembly.add(sized("", append=False))
+        assert kept(assembly) == 0
+
+
+def test_an_end_that_names_two_artifacts_alike_keeps_both() -> None:
+    both = (Artifact("made", (TextPart("one"),)), Artifact("made", (TextPart("two"),)))
+    shown = TaskReply(replace(task("completed"), artifacts=both))
+    assert streams().shows(shown).result.artifacts == both
 
 
 @pytest.mark.spec("STREAM-12")

@@ -91,7 +91,7 @@ def test_the_first_end_stays_though_the_look_shows_another() -> None:
 @pytest.mark.spec("STREAM-6", "STATE-4")
 def test_the_first_of_two_ends_on_one_stream_stays() -> None:
     story = ended("failed", "it broke").shows(status("completed"))
-    result = story.ends("gone", name=GET).result
+    result = story.ends("completed", name=GET).result
     assert isinstance(result, Failed)
     assert "it broke" in str(result.error)
 

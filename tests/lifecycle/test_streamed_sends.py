@@ -74,6 +74,21 @@ def test_nothing_is_begun_when_a_stream_shows_something_at_the_deadline(event: S
     assert story.shows(event).asks == ["cancel"]
 
 
+@pytest.mark.spec("STREAM-10", "LAW-5")
+def test_nothing_is_subscribed_to_when_a_task_alone_comes_at_the_deadline() -> None:
+    story = Story(STREAM, deadline=3.0).sends()
+    story.now = 3.0
+    assert story.ends("working").asks == ["cancel"]
+
+
+@pytest.mark.spec("STREAM-10", "CANC-1")
+def test_a_stream_that_was_let_go_does_not_put_off_the_look_after_a_cancel() -> None:
+    story = streams().caller_cancels().ends("working", name=CANCEL)
+    due = story.due
+    assert story.wait == pytest.approx(0.05)
+    assert story.shows(status("working", "still here")).due == due
+
+
 @pytest.mark.spec("STREAM-10", "REC-1")
 @pytest.mark.parametrize("event", [status("working"), status("auth-required"), piece("x")])
 def test_an_event_in_the_grace_shows_what_to_cancel(event: StreamEvent) -> None:

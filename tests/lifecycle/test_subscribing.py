@@ -8,6 +8,7 @@ import pytest
 
 from a2a_delegate.errors import InvalidReplyError
 from a2a_delegate.lifecycle.faults import NOT_STREAMING
+from a2a_delegate.lifecycle.observations import Streamed
 from a2a_delegate.lifecycle.operations import (
     FaultKind,
     MessageReply,
@@ -35,7 +36,7 @@ from tests.lifecycle.replies import (
     task,
     with_artifacts,
 )
-from tests.lifecycle.story import GET, SUBSCRIBE, Story
+from tests.lifecycle.story import GET, SEND, SUBSCRIBE, Story
 
 if TYPE_CHECKING:
     from a2a_delegate.lifecycle.operations import StreamEvent
@@ -180,6 +181,21 @@ def test_a_peer_that_lets_nobody_subscribe_is_asked_at_once_and_then_polled(
         story.ends("working")
 
 
+@pytest.mark.spec("STREAM-4")
+def test_what_a_stream_that_was_let_go_shows_does_not_begin_the_count_anew() -> None:
+    story = cut().ends("working").later(1.0).shows(status("input-required"), name=SUBSCRIBE)
+    let_go = max(story.performed) - 1
+    story.ends("working", name=GET)
+    while story.asks != ["subscribe"]:
+        story.time_comes()
+    story.ends("no stream").later(1.0).tell(Streamed(let_go, SUBSCRIBE, piece("more")))
+    for _ in range(6):
+        while not story.asks:
+            story.time_comes()
+        assert story.asks == ["get"]
+        story.ends("working")
+
+
 @pytest.mark.spec("TURN-3")
 def test_a_subscription_that_is_refused_because_the_task_has_ended_is_followed_by_a_look() -> None:
     story = cut().ends("working").later(1.0).ends("no stream", name=SUBSCRIBE)
@@ -202,6 +218,12 @@ def test_a_task_that_could_not_be_asked_for_is_not_subscribed_to_at_once(end: st
     assert story.asks == []
     assert story.wait == pytest.approx(0.75)
     assert story.time_comes().asks == ["subscribe"]
+
+
+@pytest.mark.spec("STREAM-3")
+def test_after_a_look_that_failed_the_pause_counts_from_then() -> None:
+    story = cut().ends("working").later(300.0).ends("over", name=SUBSCRIBE).ends("lost")
+    assert story.wait == pytest.approx(1.5)
 
 
 @pytest.mark.spec("STREAM-3", "OUT-14")
@@ -241,6 +263,15 @@ def test_soon_after_a_subscription_the_task_is_asked_for() -> None:
     story.ends(with_artifacts("working", "what was missed"), name=GET)
     assert [chunk.artifact.text for chunk in story.told(ArtifactChunk)] == ["what was missed"]
     assert story.wait == pytest.approx(10.0), "and slowly from then on"
+
+
+@pytest.mark.spec("STREAM-1", "STREAM-5")
+def test_beside_the_next_stream_the_poll_begins_anew() -> None:
+    story = Story(STREAM).sends().shows(WORKING)
+    for _ in range(3):
+        story.time_comes().ends("working", name=GET)
+    story.later(1.0).ends("cut", name=SEND).ends("working").time_comes().ends("working", name=GET)
+    assert story.wait == pytest.approx(10.0)
 
 
 @pytest.mark.spec("STREAM-5")
