@@ -279,6 +279,10 @@ def test_what_is_replaced_gives_its_room_back() -> None:
     for number in range(50):
         assembly.add(sized(f"{number:0900}", append=False))
     assert kept(assembly) == 900
+    for _ in range(5):
+        assembly.add(sized("a", append=False))
+        assembly.add(sized("b" * 899))
+        assert kept(assembly) == 900
     assembly.add(sized("y" * 5_000, append=False))
     assert assembly.artifacts == (), "half of it would be a lie"
     assembly.add(sized("z" * 900, append=False))
