@@ -11,7 +11,7 @@ from a2a_delegate.cli.terminal import on_one_line, visible
 from a2a_delegate.errors import DelegateError, UnsafeEndpointError, public_url
 from a2a_delegate.peer.origins import BoundOrigins
 from a2a_delegate.wire.gate import agree
-from a2a_delegate.wire.spoken import SPOKEN_BINDINGS, dialect_for
+from a2a_delegate.wire.spoken import SPOKEN_BINDINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,8 +65,6 @@ def _why_not(
         return None
     if interface.binding not in SPOKEN_BINDINGS:
         return f"{interface.binding} is not spoken ({' and '.join(SPOKEN_BINDINGS)} are)"
-    if dialect_for(interface.version, interface.binding) is None:
-        return f"A2A {interface.version} over {interface.binding} is not spoken"
     try:
         origins.check(interface.url)
     except UnsafeEndpointError as refusal:
@@ -83,6 +81,8 @@ def _second_to(interface: AgentInterface, agreement: Agreement | None) -> str:
         uses.append("it is only asked what became of a lost reply")
     if interface is agreement.downgrade:
         uses.append("send --allow-downgrade tries it once where the used one is refused")
+    if interface in agreement.detours:
+        uses.append("it is tried where that cannot be reached")
     return "; ".join(["an earlier one is used", *uses])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from a2a_delegate.model.card import Binding, ProtocolVersion
-from a2a_delegate.wire import v0_3_proto, v1_0
+from a2a_delegate.wire import proto_family, v1_0
 from a2a_delegate.wire.dialect import DIALECTS
 
 if TYPE_CHECKING:
@@ -17,17 +17,15 @@ SPOKEN_BINDINGS = (Binding.JSONRPC, Binding.HTTP_JSON)
 """The bindings that have landed."""
 
 _PROTO_JSON: Mapping[ProtocolVersion, Dialect] = {
-    ProtocolVersion.V0_3: v0_3_proto.DIALECT,
+    ProtocolVersion.V0_2: proto_family.V0_2,
+    ProtocolVersion.V0_3: proto_family.V0_3,
     ProtocolVersion.V1_0: v1_0.DIALECT,
 }
 """The dialects whose words are those of the protocol's proto, from where HTTP+JSON takes them."""
 
 
 def dialect_for(version: ProtocolVersion, binding: Binding) -> Dialect | None:
-    """Return the dialect that a version has over a binding; None where that is not spoken.
-
-    0.2 has none over HTTP+JSON: its documents do not say what a body holds there.
-    """
+    """Return the dialect that a version has over a binding; None where that is not spoken."""
     match binding:
         case Binding.JSONRPC:
             return DIALECTS.get(version)

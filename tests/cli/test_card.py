@@ -172,8 +172,8 @@ def test_every_interface_says_why_it_is_not_used() -> None:
     assert looked.error is None
     assert looked.why_not == (
         "GRPC is not spoken (JSONRPC and HTTP+JSON are)",
-        "A2A 0.2 over HTTP+JSON is not spoken",
         None,
+        f"{earlier}; it is tried where that cannot be reached",
         f"{earlier}; it is only asked what became of a lost reply; {older}",
         earlier,
         f"{stranger}; if you trust it, allow it with --allow-origin https://stranger.example",

@@ -55,7 +55,6 @@ pytestmark = pytest.mark.anyio
 URL = "https://peer.example/rpc"
 V1 = AgentInterface(URL, Binding.JSONRPC, ProtocolVersion.V1_0)
 V03 = AgentInterface(URL, Binding.JSONRPC, ProtocolVersion.V0_3)
-V02 = AgentInterface(URL, Binding.JSONRPC, ProtocolVersion.V0_2)
 
 
 def make(
@@ -271,7 +270,7 @@ async def test_a_provider_that_fails_has_sent_nothing() -> None:
     assert not exchange.body_left
 
 
-@pytest.mark.parametrize("part", ["interface", "lookup", "downgrade"])
+@pytest.mark.parametrize("part", ["interface", "lookup", "downgrade", "detours"])
 @pytest.mark.spec("CARR-16")
 async def test_an_interface_on_a_foreign_origin_makes_no_peer(part: str) -> None:
     foreign = AgentInterface("https://evil.example/rpc", Binding.JSONRPC, ProtocolVersion.V1_0)
@@ -279,6 +278,7 @@ async def test_an_interface_on_a_foreign_origin_makes_no_peer(part: str) -> None
         "interface": Agreement(foreign),
         "lookup": Agreement(V03, lookup=foreign),
         "downgrade": Agreement(V03, downgrade=foreign),
+        "detours": Agreement(V1, detours=(foreign,)),
     }[part]
     async with httpx.AsyncClient() as client:
         with pytest.raises(UnsafeEndpointError, match=r"evil\.example"):
@@ -369,7 +369,6 @@ async def test_a_pinned_peer_stays_with_the_principal() -> None:
     [
         (replace(V1, url="https://evil.example/rpc"), UnsafeEndpointError),
         (replace(V1, binding=Binding.GRPC), UsageError),
-        (replace(V02, url="https://lists.example/v1", binding=Binding.HTTP_JSON), UsageError),
     ],
 )
 @pytest.mark.spec("CARR-16")
@@ -383,8 +382,8 @@ async def test_a_peer_is_not_pinned_to_what_is_not_bound_or_not_spoken(
 
 async def test_a_version_that_is_not_spoken_over_a_binding_pins_no_peer() -> None:
     async with httpx.AsyncClient(transport=Mirror()) as client:
-        with pytest.raises(UsageError, match=r"A2A 0\.2 over HTTP\+JSON is not spoken here"):
-            make(client, Agreement(V1)).pinned(replace(V02, binding=Binding.HTTP_JSON))
+        with pytest.raises(UsageError, match=r"A2A 0\.3 over GRPC is not spoken here"):
+            make(client, Agreement(V1)).pinned(replace(V03, binding=Binding.GRPC))
 
 
 async def test_the_interface_is_told_as_the_card_spells_it() -> None:

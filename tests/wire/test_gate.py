@@ -44,7 +44,8 @@ def bound(url: str) -> None:
 
 
 NEW, OLD, OLDEST = interface(V10), interface(V03), interface(V02)
-NEW_REST, OLD_REST, NEW_GRPC = interface(V10, REST), interface(V03, REST), interface(V10, GRPC)
+NEW_REST, OLD_REST = interface(V10, REST), interface(V03, REST)
+NEW_GRPC, OLD_GRPC = interface(V10, GRPC), interface(V03, GRPC)
 OLDEST_REST = interface(V02, REST)
 NEW_AWAY, OLD_AWAY = interface(V10, host="away.example"), interface(V03, host="away.example")
 
@@ -65,7 +66,10 @@ NEW_AWAY, OLD_AWAY = interface(V10, host="away.example"), interface(V03, host="a
         ([NEW_REST, NEW_GRPC, OLD, NEW], Agreement(NEW_REST, downgrade=OLD, detours=(NEW,))),
         ([OLD_REST, NEW_GRPC, OLD, NEW_REST], Agreement(OLD_REST, NEW_REST, NEW_REST, (OLD,))),
         ([OLD, NEW_REST, NEW], Agreement(OLD, lookup=NEW_REST, downgrade=NEW_REST)),
-        ([OLDEST_REST, NEW_GRPC, OLDEST, OLD_REST], Agreement(OLDEST, downgrade=OLD_REST)),
+        (
+            [OLDEST_REST, NEW_GRPC, OLDEST, OLD_REST],
+            Agreement(OLDEST_REST, downgrade=OLD_REST, detours=(OLDEST,)),
+        ),
         ([NEW, NEW], Agreement(NEW)),
         ([NEW, NEW, OLD, OLD], Agreement(NEW, downgrade=OLD)),
     ],
@@ -97,7 +101,7 @@ def test_a_card_without_a_version_that_is_spoken_is_refused_and_ours_are_named()
     ("interfaces", "reason"),
     [
         ([NEW_GRPC], "GRPC 1.0 is not spoken"),
-        ([OLDEST_REST, NEW_GRPC], "HTTP+JSON 0.2 and GRPC 1.0 are not spoken"),
+        ([OLD_GRPC, NEW_GRPC], "GRPC 0.3 and GRPC 1.0 are not spoken"),
     ],
 )
 @pytest.mark.spec("GATE-4")

@@ -3,14 +3,15 @@ from __future__ import annotations
 import pytest
 
 from a2a_delegate.model.card import Binding, ProtocolVersion
-from a2a_delegate.wire import v0_2, v0_3, v0_3_proto, v1_0
+from a2a_delegate.wire import proto_family, v0_2, v0_3, v1_0
 from a2a_delegate.wire.spoken import SPOKEN_BINDINGS, dialect_for, lists_tasks
 
 SPOKEN = {
     (ProtocolVersion.V0_2, Binding.JSONRPC): v0_2.DIALECT,
     (ProtocolVersion.V0_3, Binding.JSONRPC): v0_3.DIALECT,
     (ProtocolVersion.V1_0, Binding.JSONRPC): v1_0.DIALECT,
-    (ProtocolVersion.V0_3, Binding.HTTP_JSON): v0_3_proto.DIALECT,
+    (ProtocolVersion.V0_2, Binding.HTTP_JSON): proto_family.V0_2,
+    (ProtocolVersion.V0_3, Binding.HTTP_JSON): proto_family.V0_3,
     (ProtocolVersion.V1_0, Binding.HTTP_JSON): v1_0.DIALECT,
 }
 

@@ -34,7 +34,7 @@ from a2a_delegate.lifecycle.operations import (
 )
 from a2a_delegate.model.card import AgentCard
 from a2a_delegate.model.message import Message, Role
-from a2a_delegate.wire import envelope, fault_table, http_json, v0_2, v0_3, v0_3_proto, v1_0
+from a2a_delegate.wire import envelope, fault_table, http_json, proto_family, v0_2, v0_3, v1_0
 from a2a_delegate.wire.card_reader import read_card
 from a2a_delegate.wire.cut_reply import TaskIdScan, task_id_in
 from a2a_delegate.wire.event_stream import EventStream, EventTooLargeError
@@ -155,7 +155,7 @@ def check_http_json(body: bytes) -> None:
             if isinstance(reply, WireResult):
                 assert status < 300
                 assert len(reply.evidence) <= EVIDENCE
-                check_path(v0_3_proto.DIALECT, operation, reply.result)
+                check_path(proto_family.V0_3, operation, reply.result)
             elif isinstance(reply, Fault):
                 check_fault(reply)
                 assert reply.error.status == status
@@ -324,7 +324,7 @@ TARGETS: Final[dict[str, Callable[[bytes], None]]] = {
     "json": check_json,
     "dialect-0.2": lambda body: check_dialect(v0_2.DIALECT, body),
     "dialect-0.3": lambda body: check_dialect(v0_3.DIALECT, body),
-    "dialect-0.3-proto": lambda body: check_dialect(v0_3_proto.DIALECT, body),
+    "dialect-0.3-proto": lambda body: check_dialect(proto_family.V0_3, body),
     "dialect-1.0": lambda body: check_dialect(v1_0.DIALECT, body),
     "envelope": check_envelope,
     "http-json": check_http_json,

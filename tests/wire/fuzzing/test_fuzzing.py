@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from a2a_delegate.wire import v0_2, v0_3, v0_3_proto, v1_0
+from a2a_delegate.wire import proto_family, v0_2, v0_3, v1_0
 from tests.wire.fuzzing.corpus import beginnings
 from tests.wire.fuzzing.targets import OPERATIONS, TARGETS, check_result
 from tests.wire.json_values import NAMES, WORDS, json_objects, json_values
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from a2a_delegate.wire.dialect import Dialect
 
 pytestmark = pytest.mark.spec("WIRE-4", "GATE-3")
-DIALECTS = [v0_2.DIALECT, v0_3.DIALECT, v0_3_proto.DIALECT, v1_0.DIALECT]
+DIALECTS = [v0_2.DIALECT, v0_3.DIALECT, proto_family.V0_3, v1_0.DIALECT]
 PIECES = [
     *(json.dumps(word).encode() for word in NAMES + WORDS),
     *(b"{", b"}", b"[", b"]", b":", b",", b'"', b"\\", b"\\u", b"null", b"true", b"NaN"),

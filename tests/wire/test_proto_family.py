@@ -23,8 +23,8 @@ from a2a_delegate.model.card import ProtocolVersion
 from a2a_delegate.model.message import Message, Role
 from a2a_delegate.model.part import DataPart, FilePart, Part, TextPart, UnknownPart
 from a2a_delegate.model.task import TaskState
+from a2a_delegate.wire.proto_family import V0_3 as DIALECT
 from a2a_delegate.wire.reading import Unclear
-from a2a_delegate.wire.v0_3_proto import DIALECT
 from a2a_delegate.wire.words import Words
 from tests.wire.json_values import json_values
 

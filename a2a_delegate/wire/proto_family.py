@@ -1,4 +1,6 @@
-"""A2A 0.3 in ProtoJSON, as its servers speak it over HTTP+JSON: the words of its a2a.proto.
+"""A2A 0.3 and 0.2 in ProtoJSON, as servers speak it over HTTP+JSON: the words of their a2a.proto.
+
+The proto came with 0.2.2, and 0.3 changed nothing of it that is said here.
 
 They are not those of its JSON-RPC: messages have `content`, files and data lie one level deeper,
 and states and roles are words of enums. Servers parse strictly, so a member too many is refused.
@@ -7,7 +9,7 @@ and states and roles are words of enums. Servers parse strictly, so a member too
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, ClassVar, assert_never
 
 from a2a_delegate.errors import UsageError
 from a2a_delegate.lifecycle.operations import (
@@ -18,6 +20,7 @@ from a2a_delegate.lifecycle.operations import (
     SubscribeToTask,
 )
 from a2a_delegate.model.card import ProtocolVersion
+from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.model.part import DataPart, FilePart, TextPart, UnknownPart
 from a2a_delegate.wire import replies
 from a2a_delegate.wire.events import read_event
@@ -50,7 +53,6 @@ if TYPE_CHECKING:
     from a2a_delegate.wire.reading import Unclear
 
 _ROOT = "v1"
-_HEADERS = MappingProxyType({"A2A-Version": "0.3"})
 
 _PARTS = frozenset({"content", "parts"})
 _HOLDERS = frozenset(
@@ -66,18 +68,20 @@ _LEVELS = 5
 """How deep they may stand: in a message, in the history, in a task, in its wrapper."""
 
 
-class ProtoV03:
-    """The dialect of A2A 0.3 in ProtoJSON; `DIALECT` is the only one needed."""
+@dataclass(frozen=True, slots=True)
+class ProtoDialect:
+    """One version of the family in ProtoJSON; `version_headers` go with every request."""
 
-    version = ProtocolVersion.V0_3
-    lists_tasks = False
+    version: ProtocolVersion
+    version_headers: Mapping[str, str]
+    lists_tasks: ClassVar[bool] = False
 
     def headers(self, extensions: Sequence[str] = ()) -> Mapping[str, str]:
         """Name the version, by which servers of two choose (BIND-2), and the extensions in use."""
-        return {**_HEADERS, **named_extensions(EXTENSIONS, extensions)}
+        return {**self.version_headers, **named_extensions(EXTENSIONS, extensions)}
 
     def encode(self, operation: Operation, *, tenant: str | None) -> Words:
-        """Spell an operation; 0.3 knows no tenants, so `tenant` is left out.
+        """Spell an operation; the family knows no tenants, so `tenant` is left out.
 
         Raises UsageError for ListTasks: the documents have a path for it, the proto has no method,
         and no server answers it.
@@ -94,7 +98,7 @@ class ProtoV03:
             case SubscribeToTask(task_id=task_id):
                 return Words("TaskSubscription", {"id": task_id}, _ROOT)
             case ListTasks():
-                raise UsageError("A2A 0.3 in ProtoJSON has no method that lists tasks")
+                raise UsageError(f"A2A {self.version} in ProtoJSON has no method that lists tasks")
             case _:
                 assert_never(operation)
 
@@ -109,7 +113,8 @@ class ProtoV03:
         return read_event(_plain(value), ours=ours)
 
 
-DIALECT = ProtoV03()
+V0_2 = ProtoDialect(ProtocolVersion.V0_2, MappingProxyType({}))
+V0_3 = ProtoDialect(ProtocolVersion.V0_3, MappingProxyType({"A2A-Version": "0.3"}))
 
 
 def _send(operation: SendMessage) -> dict[str, JSON]:
