@@ -45,13 +45,22 @@ CARD_REPEATS = Repeats()
 """For the card: a peer that is just starting, or a proxy before it."""
 
 
+async def sleep_for(seconds: float) -> None:
+    """Wait, by the loop's clock.
+
+    Naming `anyio.sleep` itself as a default would load all that anyio has for event loops, which
+    is a tenth of this package's import, before there is one.
+    """
+    await anyio.sleep(seconds)
+
+
 async def repeated(
     request: Callable[[], Awaitable[T]],
     *,
     again: Callable[[T], Again | None],
     repeats: Repeats = CARD_REPEATS,
     deadline: float = math.inf,
-    sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+    sleep: Callable[[float], Awaitable[None]] = sleep_for,
 ) -> T:
     """Call `request` until `again` says None of its result, and return the last result.
 

@@ -39,7 +39,7 @@ async def _at_once() -> None:
     """Hold nothing back."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Exchange:
     """One attempt of one request: filled by whoever carries it, read by whoever judges it.
 
@@ -59,7 +59,7 @@ class Exchange:
     sealed: bool = False
     http_status: int | None = None
     shown: bool = False
-    _seen: bytearray = field(default_factory=bytearray, init=False, repr=False)
+    _seen: bytearray = field(default_factory=bytearray, init=False)
 
     def leave(self) -> None:
         """Record that the body goes now. Raises SealedError when it may not go any more."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from a2a_delegate.model.task import Task
 
 
-@dataclasses.dataclass(slots=True, eq=False)
+@dataclasses.dataclass(slots=True, eq=False, repr=False)
 class _Growing:
     """One artifact: all that was said of it but its parts, and those so far."""
 

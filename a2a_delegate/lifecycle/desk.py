@@ -27,7 +27,7 @@ SUBSCRIPTIONS = 5
 """Subscriptions running that showed nothing new, after which the task is only asked for."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Search:
     """One look-up: `found` are the ids of the tasks that carry our message, in order.
 
@@ -41,7 +41,7 @@ class Search:
     round: int = 1
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Desk:
     """What the rules work with. `now` is set before each step; `chance` gives numbers in [0, 1).
 
@@ -73,9 +73,9 @@ class Desk:
     stopping_polls: int = 0
     last_get: float | None = None
     ended: OperationName | None = None
-    shown: Task = field(init=False, repr=False)
-    said: Message = field(init=False, repr=False)
-    returned: DelegateResult = field(init=False, repr=False)
+    shown: Task = field(init=False)
+    said: Message = field(init=False)
+    returned: DelegateResult = field(init=False)
     outbox: list[Command] = field(default_factory=list)
 
     def tell(self, signal: Signal) -> None:

@@ -51,7 +51,7 @@ class Cause:
     reason: object = None
 
 
-@dataclasses.dataclass(slots=True, eq=False)
+@dataclasses.dataclass(slots=True, eq=False, repr=False)
 class Evidence:
     """The facts so far; `unproven`: a body left and nothing proves that the peer did not begin."""
 

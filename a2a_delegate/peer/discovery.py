@@ -11,7 +11,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-import anyio
 import httpx
 
 from a2a_delegate.bindings.carriage import Answer, Bounds, Carrier, Errand
@@ -30,7 +29,7 @@ from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.peer.credentials import Credentials
 from a2a_delegate.peer.origins import origin_of
 from a2a_delegate.peer.places import places_of
-from a2a_delegate.retrying import Again, repeated
+from a2a_delegate.retrying import Again, repeated, sleep_for
 from a2a_delegate.wire.card_reader import read_card
 from a2a_delegate.wire.fault_table import retry_after
 
@@ -98,7 +97,7 @@ class CardSource:
         auth: httpx.Auth | AuthProvider | None = None,
         max_bytes: int = MAX_CARD_BYTES,
         fall_back_on: Collection[int] = FALL_BACK_ON,
-        sleep: Callable[[float], Awaitable[None]] = anyio.sleep,
+        sleep: Callable[[float], Awaitable[None]] = sleep_for,
     ) -> None:
         if isinstance(max_bytes, bool) or not isinstance(max_bytes, int) or max_bytes < 1:
             raise UsageError(f"max_bytes must be a number of bytes above zero; got {max_bytes!r}")

@@ -157,7 +157,7 @@ class CardLookup:
             self.left_behind = [one for one in (*self.left_behind, task) if not one.finished]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class _Search:
     """What came of one search: the card, the error, or why it was stopped before either."""
 

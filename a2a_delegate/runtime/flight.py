@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from a2a_delegate.runtime.owner import OwnedTask
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Flight:
     """One request on its way."""
 
