@@ -1,4 +1,4 @@
-"""The agent on a2a-sdk 0.3 and on 0.2, which differ in nothing that it uses.
+"""The agent on a2a-sdk 0.3 and on 0.2, which differ in the bindings alone: 0.2 has JSON-RPC only.
 
 The release that is installed speaks its own version of the protocol alone, and writes it into the
 card; the mode only names it.
@@ -16,6 +16,7 @@ from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
 from a2a.types import (
     AgentCapabilities,
     AgentCard,
+    AgentInterface,
     AgentSkill,
     DataPart,
     Message,
@@ -28,14 +29,15 @@ from a2a.utils import new_agent_text_message, new_task
 from a2a.utils.errors import ServerError
 from commands import Agent, CancelAnswer, Ending, State
 from journal import Turn
-from serving import DESCRIPTION, JSON, NAME, RPC_PATH, TEXT, VERSION, Options, serve
+from serving import DESCRIPTION, JSON, NAME, REST_PATH, RPC_PATH, TEXT, VERSION, Options, serve
 
 if TYPE_CHECKING:
     from a2a.server.agent_execution import RequestContext
     from a2a.server.events import EventQueue
     from starlette.applications import Starlette
 
-MODES: Final = ("0.3-only", "0.2-only")
+V0_3: Final = "0.3-only"
+V0_2: Final = "0.2-only"
 
 STATES: Final = {
     State.COMPLETED: TaskState.completed,
@@ -59,6 +61,12 @@ class SDKReplies:
     async def working(self, text: str) -> None:
         """Publish a status update with a text."""
         await self._updater.start_work(self._status(text))
+
+    async def piece(self, text: str, *, first: bool, last: bool) -> None:
+        """Publish a piece of the one artifact."""
+        await self._updater.add_artifact(
+            [_part(text)], artifact_id="result", name="result", append=not first, last_chunk=last
+        )
 
     async def end(self, ending: Ending) -> None:
         """Publish the artifact and the state, or the bare message."""
@@ -115,11 +123,13 @@ class Executor(AgentExecutor):
 
 def card(options: Options) -> AgentCard:
     """The card; the SDK adds its version, and JSON-RPC as the transport of the URL."""
+    rest = AgentInterface(url=options.rest_url, transport="HTTP+JSON")
     return AgentCard(
         name=NAME,
         description=DESCRIPTION,
         version=VERSION,
         url=options.rpc_url,
+        additional_interfaces=[rest] if options.mode == V0_3 else None,
         capabilities=AgentCapabilities(streaming=True),
         default_input_modes=[TEXT],
         default_output_modes=[TEXT, JSON],
@@ -136,8 +146,15 @@ def application(options: Options) -> Starlette:
     handler = DefaultRequestHandler(
         agent_executor=Executor(Agent(options.journal)), task_store=InMemoryTaskStore()
     )
-    return A2AStarletteApplication(card(options), handler).build(rpc_url=RPC_PATH)
+    agent_card = card(options)
+    served = A2AStarletteApplication(agent_card, handler).build(rpc_url=RPC_PATH)
+    if options.mode == V0_3:
+        from a2a.server.apps import A2ARESTFastAPIApplication  # noqa: PLC0415  # 0.2 has none
+
+        rest = A2ARESTFastAPIApplication(agent_card=agent_card, http_handler=handler)
+        served.mount("/", rest.build(rpc_url=REST_PATH))
+    return served
 
 
 if __name__ == "__main__":
-    serve(MODES, application)
+    serve((V0_3, V0_2), application)

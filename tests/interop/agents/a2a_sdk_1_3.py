@@ -1,4 +1,4 @@
-"""The agent on a2a-sdk 1.3: protocol 1.0 alone, or 0.3 beside it on the same URL."""
+"""The agent on a2a-sdk 1.3: protocol 1.0 alone, or 0.3 beside it on the same URLs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from a2a.helpers import (
 )
 from a2a.server.agent_execution import AgentExecutor
 from a2a.server.request_handlers import DefaultRequestHandler
-from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
+from a2a.server.routes import (
+    create_agent_card_routes,
+    create_jsonrpc_routes,
+    create_rest_routes,
+)
 from a2a.server.tasks import InMemoryTaskStore, TaskUpdater
 from a2a.types import (
     AgentCapabilities,
@@ -28,7 +32,7 @@ from a2a.types import (
 from a2a.utils.errors import TaskNotCancelableError
 from commands import Agent, CancelAnswer, Ending, State
 from journal import Turn
-from serving import DESCRIPTION, JSON, NAME, RPC_PATH, TEXT, VERSION, Options, serve
+from serving import DESCRIPTION, JSON, NAME, REST_PATH, RPC_PATH, TEXT, VERSION, Options, serve
 from starlette.applications import Starlette
 
 if TYPE_CHECKING:
@@ -62,6 +66,12 @@ class SDKReplies:
     async def working(self, text: str) -> None:
         """Publish a status update with a text."""
         await self._updater.start_work(self._status(text))
+
+    async def piece(self, text: str, *, first: bool, last: bool) -> None:
+        """Publish a piece of the one artifact."""
+        await self._updater.add_artifact(
+            [_part(text)], artifact_id="result", name="result", append=not first, last_chunk=last
+        )
 
     async def end(self, ending: Ending) -> None:
         """Publish the artifact and the state, or the bare message."""
@@ -116,15 +126,17 @@ class Executor(AgentExecutor):
 
 
 def card(options: Options) -> AgentCard:
-    """One JSON-RPC interface for each protocol version of the mode, all at the same URL."""
+    """An interface for each binding and version of the mode; those of a binding at one URL."""
     versions = ("1.0", "0.3") if options.mode == DUAL else ("1.0",)
+    urls = {"JSONRPC": options.rpc_url, "HTTP+JSON": options.rest_url}
     return AgentCard(
         name=NAME,
         description=DESCRIPTION,
         version=VERSION,
         supported_interfaces=[
-            AgentInterface(url=options.rpc_url, protocol_binding="JSONRPC", protocol_version=v)
-            for v in versions
+            AgentInterface(url=url, protocol_binding=binding, protocol_version=version)
+            for binding, url in urls.items()
+            for version in versions
         ],
         capabilities=AgentCapabilities(streaming=True),
         default_input_modes=[TEXT],
@@ -151,8 +163,14 @@ def application(options: Options) -> Starlette:
         yield
         await handler.aclose()
 
-    rpc = create_jsonrpc_routes(handler, RPC_PATH, enable_v0_3_compat=options.mode == DUAL)
-    return Starlette(routes=[*create_agent_card_routes(agent_card), *rpc], lifespan=lifespan)
+    dual = options.mode == DUAL
+    routes = [
+        *create_agent_card_routes(agent_card),
+        *create_jsonrpc_routes(handler, RPC_PATH, enable_v0_3_compat=dual),
+        # The last: it takes whatever is below the root for the resources of a tenant.
+        *create_rest_routes(handler, path_prefix=REST_PATH, enable_v0_3_compat=dual),
+    ]
+    return Starlette(routes=routes, lifespan=lifespan)
 
 
 if __name__ == "__main__":

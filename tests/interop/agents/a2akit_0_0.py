@@ -28,6 +28,12 @@ class ContextReplies:
         """Publish a status update with a text."""
         await self.context.send_status(text)
 
+    async def piece(self, text: str, *, first: bool, last: bool) -> None:
+        """Publish a piece of the one artifact."""
+        await self.context.emit_text_artifact(
+            text, artifact_id="result", append=not first, last_chunk=last
+        )
+
     async def end(self, ending: Ending) -> None:
         """End the turn by the call that the framework has for it."""
         text = ending.text or ""
@@ -65,7 +71,7 @@ class OurWorker(Worker):
 
 
 def application(options: Options) -> FastAPI:
-    """The ASGI application; the framework serves JSON-RPC at the root and nowhere else."""
+    """The ASGI application; the framework serves JSON-RPC at the root, HTTP+JSON below `/v1`."""
     card = AgentCardConfig(
         name=NAME,
         description=DESCRIPTION,
@@ -77,7 +83,11 @@ def application(options: Options) -> FastAPI:
             )
         ],
     )
-    server = A2AServer(worker=OurWorker(Agent(options.journal)), agent_card=card)
+    server = A2AServer(
+        worker=OurWorker(Agent(options.journal)),
+        agent_card=card,
+        additional_protocols=["http+json"],
+    )
     return server.as_fastapi_app()
 
 

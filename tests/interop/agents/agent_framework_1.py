@@ -10,15 +10,24 @@ from a2a.server.request_handlers import DefaultRequestHandler
 from a2a.server.routes import create_agent_card_routes, create_jsonrpc_routes
 from a2a.server.tasks import InMemoryTaskStore
 from a2a.types import AgentCapabilities, AgentCard, AgentInterface, AgentSkill
-from agent_framework import AgentResponse, AgentSession, Message
+from agent_framework import (
+    AgentResponse,
+    AgentResponseUpdate,
+    AgentSession,
+    Content,
+    Message,
+    ResponseStream,
+)
 from agent_framework.a2a import A2AExecutor
 from commands import Agent
 from journal import Turn
-from one_answer import ending_of, words_of
+from one_answer import answer_of, ending_of, words_of
 from serving import DESCRIPTION, NAME, RPC_PATH, TEXT, VERSION, Options, serve
 from starlette.applications import Starlette
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Awaitable
+
     from a2a.server.agent_execution import RequestContext
     from a2a.server.events import EventQueue
 
@@ -27,7 +36,14 @@ _TURN: ContextVar[Turn] = ContextVar("_TURN")
 
 
 class Executor(A2AExecutor):
-    """The framework's executor, which notes the turn before it runs the agent."""
+    """The framework's executor, which notes the turn before it runs the agent.
+
+    By itself it gives the answer as words of the status; told to stream, as an artifact in pieces.
+    """
+
+    def __init__(self, agent: OurAgent) -> None:
+        super().__init__(agent)
+        self._in_pieces = A2AExecutor(agent, stream=True)
 
     async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
         """Deal with one message."""
@@ -41,7 +57,10 @@ class Executor(A2AExecutor):
                     follow_up=context.current_task is not None,
                 )
             )
-        await super().execute(context, event_queue)
+        if context.get_user_input().startswith("chunks"):
+            await self._in_pieces.execute(context, event_queue)
+        else:
+            await super().execute(context, event_queue)
 
 
 @dataclass
@@ -53,8 +72,20 @@ class OurAgent:
     name: str | None = NAME
     description: str | None = DESCRIPTION
 
-    async def run(self, _messages: object = None, **_: object) -> AgentResponse:
+    def run(
+        self, _messages: object = None, *, stream: bool = False, **_: object
+    ) -> Awaitable[AgentResponse] | ResponseStream[AgentResponseUpdate, AgentResponse]:
         """Answer one message."""
+        if stream:
+            return ResponseStream(self._pieces(), finalizer=AgentResponse.from_updates)
+        return self._answer()
+
+    async def _pieces(self) -> AsyncGenerator[AgentResponseUpdate]:
+        async for said in answer_of(self.agent, _TURN.get()):
+            if isinstance(said, str):
+                yield AgentResponseUpdate(contents=[Content.from_text(said)], role="assistant")
+
+    async def _answer(self) -> AgentResponse:
         ending = await ending_of(self.agent, _TURN.get())
         return AgentResponse(messages=[Message("assistant", [words_of(ending)])])
 

@@ -6,7 +6,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 /** Seconds between two status updates of `slow`, at most. */
 const STATUS_INTERVAL = 0.5;
 
-const TIMED = /^(slow|stubborn|deaf)\s+(\d{1,4}(?:\.\d{1,3})?)\s*$/;
+/** Seconds that `chunks` works on each piece. */
+const PIECE_INTERVAL = 0.2;
+
+const TIMED = /^(slow|stubborn|deaf|chunks)\s+(\d{1,4}(?:\.\d{1,3})?)\s*$/;
 
 /** How the commands end whose end does not depend on the message. */
 const ENDINGS = {
@@ -18,10 +21,11 @@ const ENDINGS = {
   reject: { state: "rejected", text: "not my job" },
   stubborn: { state: "completed", artifact: "stubborn done" },
   deaf: { state: "completed", artifact: "deaf done" },
+  chunks: { state: "completed" },
   data: { state: "completed", artifact: { answer: 42, words: ["a", "b"] } },
 };
 
-/** The command of a first message and its seconds; `echo` where it is none or malformed. */
+/** The command of a first message and its number; `echo` where it is none or malformed. */
 function commandOf(text) {
   const timed = TIMED.exec(text);
   if (timed) return [timed[1], Number(timed[2])];
@@ -54,7 +58,7 @@ export class Journal {
  * Deals with turns, and keeps the journal of what it did.
  *
  * A turn is `{messageId, taskId, contextId, text, followUp}`. Its replies are an object with
- * `openTask()`, `working(text)`, `end(ending)` and `cancelled()`; each SDK line has its own.
+ * `openTask()`, `working(text)`, `piece(text, {first, last})`, `end(ending)` and `cancelled()`; each SDK line has its own.
  */
 export class Agent {
   constructor(journal) {
@@ -102,6 +106,9 @@ export class Agent {
       case "slow":
         await this.slow(seconds, replies, signal);
         break;
+      case "chunks":
+        await this.chunks(seconds, replies, signal);
+        break;
       case "stubborn":
       case "deaf":
         await sleep(seconds * 1000);
@@ -122,6 +129,14 @@ export class Agent {
     for (let step = 1; step <= steps; step++) {
       await sleep((seconds * 1000) / steps, undefined, { signal });
       replies.working(`step ${step} of ${steps}`);
+    }
+  }
+
+  async chunks(count, replies, signal) {
+    for (let number = 1; number <= count; number++) {
+      replies.working(`at piece ${number} of ${count}`);
+      await sleep(PIECE_INTERVAL * 1000, undefined, { signal });
+      replies.piece(`piece ${number}. `, { first: number === 1, last: number === count });
     }
   }
 }

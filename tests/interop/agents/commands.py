@@ -7,6 +7,7 @@ The first word of a message chooses:
 | `quick`      | a task that completes at once, artifact `quick done`                            |
 | `hello`      | a bare message `hello to you`, no task                                          |
 | `slow N`     | a task that works N seconds, a status update at least every 0.5 s, `slow done`  |
+| `chunks N`   | a task that makes its artifact in N pieces, one each 0.2 s: `piece 1. piece 2. ` |
 | `ask`        | input-required with a question; the follow-up completes with `answer: <text>`   |
 | `fail`       | the task fails with `it failed`                                                 |
 | `reject`     | the task is rejected with `not my job`                                          |
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 STATUS_INTERVAL: Final = 0.5
 """Seconds between two status updates of `slow`, at most."""
 
+PIECE_INTERVAL: Final = 0.2
+"""Seconds that `chunks` works on each piece; it publishes a status update before."""
+
 
 class Command(Enum):
     """What a message asks for; the value is its first word, `None` where no word says it."""
@@ -50,12 +54,19 @@ class Command(Enum):
     STUBBORN = "stubborn"
     DEAF = "deaf"
     DATA = "data"
+    CHUNKS = "chunks"
     ANSWER = None
     ECHO = ""
 
 
-_TIMED = re.compile(r"(slow|stubborn|deaf)\s+(\d{1,4}(?:\.\d{1,3})?)\s*")
-_PLAIN: Final = frozenset(Command) - {Command.SLOW, Command.STUBBORN, Command.DEAF, Command.ANSWER}
+_TIMED = re.compile(r"(slow|stubborn|deaf|chunks)\s+(\d{1,4}(?:\.\d{1,3})?)\s*")
+_PLAIN: Final = frozenset(Command) - {
+    Command.SLOW,
+    Command.STUBBORN,
+    Command.DEAF,
+    Command.CHUNKS,
+    Command.ANSWER,
+}
 
 
 class State(StrEnum):
@@ -94,6 +105,7 @@ _ENDINGS: Final[Mapping[Command, Ending]] = {
     Command.REJECT: Ending(State.REJECTED, text="not my job"),
     Command.STUBBORN: Ending(State.COMPLETED, artifact="stubborn done"),
     Command.DEAF: Ending(State.COMPLETED, artifact="deaf done"),
+    Command.CHUNKS: Ending(State.COMPLETED),
     Command.DATA: Ending(State.COMPLETED, artifact={"answer": 42, "words": ["a", "b"]}),
 }
 """How the commands end whose end does not depend on the message."""
@@ -107,6 +119,9 @@ class Replies(Protocol):
 
     async def working(self, text: str) -> None:
         """Publish a status update."""
+
+    async def piece(self, text: str, *, first: bool, last: bool) -> None:
+        """Publish the next piece of the artifact."""
 
     async def end(self, ending: Ending) -> None:
         """Publish the artifact, if any, and the state; for `State.MESSAGE` a bare message."""
@@ -158,7 +173,7 @@ class Agent:
 
 
 def _command(text: str) -> tuple[Command, float]:
-    """The command of a first message and its seconds; `ECHO` where it is none or malformed."""
+    """The command of a first message and its number; `ECHO` where it is none or malformed."""
     if timed := _TIMED.fullmatch(text):
         return Command(timed[1]), float(timed[2])
     word, *_ = text.split(maxsplit=1) or [""]
@@ -172,6 +187,8 @@ async def _work(turn: Turn, replies: Replies) -> Ending:
     match command:
         case Command.SLOW:
             await _slow(seconds, replies)
+        case Command.CHUNKS:
+            await _chunks(int(seconds), replies)
         case Command.STUBBORN | Command.DEAF:
             await _uncancellable(asyncio.sleep(seconds))
         case Command.RAISE:
@@ -191,6 +208,13 @@ async def _slow(seconds: float, replies: Replies) -> None:
     for step in range(1, steps + 1):
         await asyncio.sleep(seconds / steps)
         await replies.working(f"step {step} of {steps}")
+
+
+async def _chunks(count: int, replies: Replies) -> None:
+    for number in range(1, count + 1):
+        await replies.working(f"at piece {number} of {count}")
+        await asyncio.sleep(PIECE_INTERVAL)
+        await replies.piece(f"piece {number}. ", first=number == 1, last=number == count)
 
 
 async def _uncancellable(work: Coroutine[object, object, None]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from commands import Agent, Ending, State
@@ -31,30 +31,50 @@ STATES: Final[dict[State, TaskState]] = {
 
 @dataclass(frozen=True, slots=True)
 class StoredReplies:
-    """`Replies` written into the library's storage, which is all that a get shows."""
+    """`Replies` written into the library's storage, which is all that a get shows.
 
-    storage: InMemoryStorage[object]
+    A stream shows what is published beside it, here the states and the pieces of `chunks`: what is
+    only stored, as the artifact of `quick` is, no stream ever shows.
+    """
+
+    worker: Worker[object]
     task_id: str
+    context_id: str
+    _pieces: list[str] = field(default_factory=list)
 
     async def open_task(self) -> None:
         """Nothing to do: it is a task already."""
 
     async def working(self, text: str) -> None:
         """Store the state, and the text in the history: a status has no words here."""
-        await self.storage.update_task(self.task_id, "working", new_messages=[_message(text)])
+        message = _message(text)
+        await self.worker.storage.update_task(self.task_id, "working", new_messages=[message])
+        await self.worker.publish_status(self.task_id, self.context_id, "working", message)
+
+    async def piece(self, text: str, *, first: bool, last: bool) -> None:
+        """Publish the piece, and store the artifact once it is whole."""
+        self._pieces.append(text)
+        await self.worker.publish_artifact(
+            self.task_id, self.context_id, _artifact(text), append=not first, last_chunk=last
+        )
+        if last:
+            whole = _artifact("".join(self._pieces))
+            await self.worker.storage.update_task(self.task_id, "working", [whole])
 
     async def end(self, ending: Ending) -> None:
         """Store the artifact, the text and the state in one step."""
-        artifacts: list[Artifact] = []
-        if ending.artifact is not None:
-            parts = [_part(ending.artifact)]
-            artifacts = [{"artifact_id": str(uuid.uuid4()), "name": "result", "parts": parts}]
+        artifacts = [] if ending.artifact is None else [_artifact(ending.artifact)]
         messages = [] if ending.text is None else [_message(ending.text)]
-        await self.storage.update_task(self.task_id, STATES[ending.state], artifacts, messages)
+        state = STATES[ending.state]
+        await self.worker.storage.update_task(self.task_id, state, artifacts, messages)
 
 
 def _part(value: str | dict[str, object]) -> Part:
     return {"text": value} if isinstance(value, str) else {"data": value}
+
+
+def _artifact(value: str | dict[str, object]) -> Artifact:
+    return {"artifact_id": "result", "name": "result", "parts": [_part(value)]}
 
 
 def _message(text: str) -> Message:
@@ -74,7 +94,8 @@ class OurWorker(Worker[object]):
         turn = Turn(
             message["message_id"], params["id"], params["context_id"], text, follow_up=False
         )
-        await self.agent.perform(turn, StoredReplies(self.storage, params["id"]))
+        replies = StoredReplies(self, params["id"], params["context_id"])
+        await self.agent.perform(turn, replies)
 
     async def cancel_task(self, params: TaskIdParams) -> None:
         """Cancel a task that still waits; one worker never gets here while another task runs."""

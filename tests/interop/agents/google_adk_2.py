@@ -16,7 +16,7 @@ from google.adk.agents import BaseAgent
 from google.adk.events import Event
 from google.genai import types
 from journal import Turn
-from one_answer import ending_of
+from one_answer import answer_of
 from pydantic import PrivateAttr
 from serving import DESCRIPTION, Options, serve
 
@@ -45,12 +45,20 @@ class OurAgent(BaseAgent):
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event]:
         turn = Turn(**ctx.run_config.custom_metadata[TURN])
-        ending = await ending_of(self._agent, turn)
-        yield _event(ending, author=self.name, invocation_id=ctx.invocation_id)
+        common = {"author": self.name, "invocation_id": ctx.invocation_id}
+        async for said in answer_of(self._agent, turn):
+            if isinstance(said, str):
+                yield Event(**common, partial=True, content=_content(said))
+            else:
+                yield _event(said, **common)
+
+
+def _content(text: str) -> types.Content:
+    return types.Content(role="model", parts=[types.Part(text=text)])
 
 
 def _event(ending: Ending, *, author: str, invocation_id: str) -> Event:
-    """The one event of a turn, in the framework's words for its end."""
+    """The last event of a turn, in the framework's words for its end."""
     common = {"author": author, "invocation_id": invocation_id}
     match ending.state:
         case State.FAILED | State.REJECTED:
@@ -64,8 +72,7 @@ def _event(ending: Ending, *, author: str, invocation_id: str) -> Event:
         case _:
             value = ending.text if ending.artifact is None else ending.artifact
             text = value if isinstance(value, str) else json.dumps(value)
-            content = types.Content(role="model", parts=[types.Part(text=text)])
-            return Event(**common, content=content)
+            return Event(**common, content=_content(text))
 
 
 def request(context: RequestContext, converter: A2APartToGenAIPartConverter) -> AgentRunRequest:

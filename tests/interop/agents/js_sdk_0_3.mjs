@@ -3,11 +3,11 @@
 import { randomUUID } from "node:crypto";
 
 import { Agent } from "./commands.mjs";
-import { CARD, RPC_PATH, SKILL, express, load, serve } from "./serving.mjs";
+import { CARD, REST_PATH, RPC_PATH, SKILL, express, load, serve } from "./serving.mjs";
 
 const { AGENT_CARD_PATH } = await load("@a2a-js/sdk");
 const { A2AError, DefaultRequestHandler, InMemoryTaskStore } = await load("@a2a-js/sdk/server");
-const { UserBuilder, agentCardHandler, jsonRpcHandler } = await load(
+const { UserBuilder, agentCardHandler, jsonRpcHandler, restHandler } = await load(
   "@a2a-js/sdk/server/express",
 );
 
@@ -52,15 +52,22 @@ class Replies {
       this.bus.finished();
       return;
     }
-    if (artifact !== undefined) {
-      this.bus.publish({
-        kind: "artifact-update",
-        ...this.ids,
-        artifact: { artifactId: randomUUID(), name: "result", parts: [part(artifact)] },
-      });
-    }
+    if (artifact !== undefined) this.artifact(randomUUID(), part(artifact));
     this.update(state, text);
     this.bus.finished();
+  }
+
+  piece(text, { first, last }) {
+    this.artifact("result", part(text), { append: !first, lastChunk: last });
+  }
+
+  artifact(artifactId, only, more = {}) {
+    this.bus.publish({
+      kind: "artifact-update",
+      ...this.ids,
+      artifact: { artifactId, name: "result", parts: [only] },
+      ...more,
+    });
   }
 
   update(state, text) {
@@ -106,12 +113,16 @@ class Executor {
   }
 }
 
-function application({ rpcUrl, journal }) {
+function application({ rpcUrl, restUrl, journal }) {
   const card = {
     ...CARD,
     protocolVersion: "0.3.0",
     url: rpcUrl,
     preferredTransport: "JSONRPC",
+    additionalInterfaces: [
+      { url: rpcUrl, transport: "JSONRPC" },
+      { url: restUrl, transport: "HTTP+JSON" },
+    ],
     capabilities: { streaming: true, pushNotifications: false },
     skills: [SKILL],
   };
@@ -124,6 +135,7 @@ function application({ rpcUrl, journal }) {
   app.use(`/${AGENT_CARD_PATH}`, agentCardHandler({ agentCardProvider: requestHandler }));
   const userBuilder = UserBuilder.noAuthentication;
   app.use(RPC_PATH, jsonRpcHandler({ requestHandler, userBuilder }));
+  app.use(REST_PATH, restHandler({ requestHandler, userBuilder }));
   return app;
 }
 

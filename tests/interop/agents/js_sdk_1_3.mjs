@@ -1,14 +1,14 @@
-// The agent on @a2a-js/sdk 1.3: protocol 1.0 alone, or 0.3 beside it on the same URL.
+// The agent on @a2a-js/sdk 1.3: protocol 1.0 alone, or 0.3 beside it on the same URLs.
 
 import { randomUUID } from "node:crypto";
 
 import { Agent } from "./commands.mjs";
-import { CARD, RPC_PATH, SKILL, express, load, serve } from "./serving.mjs";
+import { CARD, REST_PATH, RPC_PATH, SKILL, express, load, serve } from "./serving.mjs";
 
 const { AGENT_CARD_PATH, Role, TaskState } = await load("@a2a-js/sdk");
 const { TaskNotCancelableError } = await load("@a2a-js/sdk/errors");
 const { AgentEvent, DefaultRequestHandler, InMemoryTaskStore } = await load("@a2a-js/sdk/server");
-const { UserBuilder, agentCardHandler, jsonRpcHandler } = await load(
+const { UserBuilder, agentCardHandler, jsonRpcHandler, restHandler } = await load(
   "@a2a-js/sdk/server/express",
 );
 
@@ -60,24 +60,32 @@ class Replies {
       return;
     }
     if (artifact !== undefined) {
-      this.bus.publish(
-        AgentEvent.artifactUpdate({
-          ...this.ids,
-          artifact: {
-            artifactId: randomUUID(),
-            name: "result",
-            description: "",
-            parts: [part(artifact)],
-            metadata: {},
-            extensions: [],
-          },
-          append: false,
-          lastChunk: true,
-          metadata: {},
-        }),
-      );
+      this.artifact(randomUUID(), part(artifact), { append: false, last: true });
     }
     this.update(STATES[state], text);
+  }
+
+  piece(text, { first, last }) {
+    this.artifact("result", part(text), { append: !first, last });
+  }
+
+  artifact(artifactId, only, { append, last }) {
+    this.bus.publish(
+      AgentEvent.artifactUpdate({
+        ...this.ids,
+        artifact: {
+          artifactId,
+          name: "result",
+          description: "",
+          parts: [only],
+          metadata: {},
+          extensions: [],
+        },
+        append,
+        lastChunk: last,
+        metadata: {},
+      }),
+    );
   }
 
   update(state, text) {
@@ -130,17 +138,18 @@ class Executor {
   }
 }
 
-function application({ mode, rpcUrl, journal }) {
+function application({ mode, rpcUrl, restUrl, journal }) {
   const dual = mode === "dual";
+  const versions = dual ? ["1.0", "0.3"] : ["1.0"];
   const card = {
     ...CARD,
     provider: undefined,
-    supportedInterfaces: (dual ? ["1.0", "0.3"] : ["1.0"]).map((protocolVersion) => ({
-      url: rpcUrl,
-      protocolBinding: "JSONRPC",
-      tenant: "",
-      protocolVersion,
-    })),
+    supportedInterfaces: [
+      ["JSONRPC", rpcUrl],
+      ["HTTP+JSON", restUrl],
+    ].flatMap(([protocolBinding, url]) =>
+      versions.map((protocolVersion) => ({ url, protocolBinding, tenant: "", protocolVersion })),
+    ),
     capabilities: { streaming: true, pushNotifications: false, extensions: [] },
     securitySchemes: {},
     securityRequirements: [],
@@ -162,6 +171,7 @@ function application({ mode, rpcUrl, journal }) {
   );
   const userBuilder = UserBuilder.noAuthentication;
   app.use(RPC_PATH, jsonRpcHandler({ requestHandler, userBuilder, legacyCompat }));
+  app.use(REST_PATH, restHandler({ requestHandler, userBuilder, legacyCompat }));
   return app;
 }
 

@@ -1,14 +1,17 @@
-"""For frameworks whose agent gives one answer a turn: no progress, no state of its own choice."""
+"""For frameworks whose agent gives one answer a turn, if in pieces: no state of its own choice."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from commands import Agent, Ending, State
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
     from journal import Turn
 
 
@@ -17,10 +20,11 @@ class RefusalError(Exception):
 
 
 @dataclass(slots=True)
-class _Kept:
-    """`Replies` that keeps the end, and nothing else."""
+class _Told:
+    """`Replies` that hands on what such an agent can tell, as it comes."""
 
-    endings: list[Ending] = field(default_factory=list)
+    queue: asyncio.Queue[str | Ending | None] = field(default_factory=asyncio.Queue)
+    pieces: list[str] = field(default_factory=list)
 
     async def open_task(self) -> None:
         """Nothing to do: the framework opens it."""
@@ -28,16 +32,36 @@ class _Kept:
     async def working(self, text: str) -> None:
         """Nothing to do: the framework has no word for it."""
 
+    async def piece(self, text: str, *, first: bool, last: bool) -> None:  # noqa: ARG002
+        """Tell the piece, and keep it for the whole."""
+        self.pieces.append(text)
+        self.queue.put_nowait(text)
+
     async def end(self, ending: Ending) -> None:
-        """Keep it."""
-        self.endings.append(ending)
+        """Tell the end, with the whole answer where it came in pieces."""
+        whole = "".join(self.pieces) or ending.artifact
+        self.queue.put_nowait(replace(ending, artifact=whole))
+
+
+async def answer_of(agent: Agent, turn: Turn) -> AsyncGenerator[str | Ending]:
+    """Deal with a turn: give the pieces of its answer as they are made, and its end at last."""
+    told = _Told()
+    work = asyncio.create_task(agent.perform(turn, told))
+    work.add_done_callback(lambda _: told.queue.put_nowait(None))
+    try:
+        while (said := await told.queue.get()) is not None:
+            yield said
+        await work
+    finally:
+        work.cancel()
 
 
 async def ending_of(agent: Agent, turn: Turn) -> Ending:
     """Deal with a turn, and give its end."""
-    kept = _Kept()
-    await agent.perform(turn, kept)
-    (ending,) = kept.endings
+    told = _Told()
+    await agent.perform(turn, told)
+    while not isinstance(ending := told.queue.get_nowait(), Ending):
+        pass
     return ending
 
 

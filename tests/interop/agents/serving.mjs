@@ -12,6 +12,7 @@ const require = createRequire(import.meta.url);
 
 const HOST = "127.0.0.1";
 export const RPC_PATH = "/rpc";
+export const REST_PATH = "/rest";
 
 /** What every card says, in both shapes. */
 export const CARD = {
@@ -60,6 +61,7 @@ export function serve(application) {
     const options = {
       mode: values.mode,
       rpcUrl: baseUrl + RPC_PATH,
+      restUrl: baseUrl + REST_PATH,
       journal: new Journal(values.journal),
     };
     server.on("request", application(options));

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 HOST: Final = "127.0.0.1"
 RPC_PATH: Final = "/rpc"
+REST_PATH: Final = "/rest"
 NAME: Final = "interop agent"
 DESCRIPTION: Final = "An agent of the a2a-delegate tests, on a server that others wrote."
 VERSION: Final = "1.0.0"
@@ -43,6 +44,11 @@ class Options:
     def rpc_url(self) -> str:
         """The one JSON-RPC interface, deliberately on a path."""
         return self.base_url + RPC_PATH
+
+    @property
+    def rest_url(self) -> str:
+        """The one HTTP+JSON interface, on a path of its own."""
+        return self.base_url + REST_PATH
 
 
 class _Announcing(uvicorn.Server):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from commands import Agent
 from journal import Turn
-from one_answer import ending_of, words_of
+from one_answer import answer_of, words_of
 from serving import DESCRIPTION, NAME, Options, serve
 from strands import Agent as StrandsAgent
 from strands.models import Model
@@ -48,10 +48,14 @@ class Commands(Model):
             context.get_user_input(),
             follow_up=context.current_task is not None,
         )
-        text = words_of(await ending_of(self._agent, turn))
         yield {"messageStart": {"role": "assistant"}}
         yield {"contentBlockStart": {"start": {}}}
-        yield {"contentBlockDelta": {"delta": {"text": text}}}
+        in_pieces = False
+        async for said in answer_of(self._agent, turn):
+            if isinstance(said, str) or not in_pieces:
+                text = said if isinstance(said, str) else words_of(said)
+                yield {"contentBlockDelta": {"delta": {"text": text}}}
+            in_pieces = True
         yield {"contentBlockStop": {}}
         yield {"messageStop": {"stopReason": "end_turn"}}
 
