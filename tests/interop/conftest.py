@@ -10,9 +10,10 @@ import pytest
 # Before their first import: else their assertions say nothing when they fail.
 pytest.register_assert_rewrite("tests.interop.behaviours", "tests.interop.raw")
 
-from tests.interop.peers import FACES, Peer, params  # noqa: E402  # see above
+from tests.interop.peers import FACES, Peer  # noqa: E402  # see above
 from tests.interop.servers import Server, running  # noqa: E402
 from tests.interop.table import PAGE, Table  # noqa: E402
+from tests.interop.ways import WAYS, Way  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -47,17 +48,17 @@ def table() -> Iterator[Table]:
 
 
 @pytest.fixture
-def peer_of(server_of: Callable[[str, str], Server], table: Table) -> Callable[[str], Peer]:
-    """Give the peer behind a face, by the face's name."""
+def peer_of(server_of: Callable[[str, str], Server], table: Table) -> Callable[..., Peer]:
+    """Give the peer behind a face, by the face's name and the way, if it is another than usual."""
 
-    def of(name: str) -> Peer:
+    def of(name: str, way: Way = WAYS[0]) -> Peer:
         face = FACES[name]
-        return Peer(face, server_of(face.line.name, face.mode), table)
+        return Peer(face, way, server_of(face.line.name, face.mode), table)
 
     return of
 
 
-@pytest.fixture(params=params())
-def peer(request: pytest.FixtureRequest, peer_of: Callable[[str], Peer]) -> Peer:
-    """Every server in every version that it speaks."""
-    return peer_of(request.param.name)
+@pytest.fixture
+def peer(request: pytest.FixtureRequest, peer_of: Callable[..., Peer]) -> Peer:
+    """One of the peers that `on` names."""
+    return peer_of(*request.param)

@@ -12,6 +12,7 @@ import httpx
 from a2a_delegate import (
     A2ADelegate,
     A2ADelegateConfig,
+    AgentCapabilities,
     AgentCard,
     AgentInterface,
     Attempt,
@@ -26,11 +27,19 @@ if TYPE_CHECKING:
 
     from a2a_delegate import DelegateResult, ProtocolVersion, Signal
     from tests.interop.servers import Server
+    from tests.interop.ways import Way
 
 S = TypeVar("S")
 
 QUICKLY = A2ADelegateConfig(timeout=10.0, poll_interval=0.1, poll_interval_max=0.3)
 """Looks at tasks more often than anybody should outside of tests."""
+
+
+def watching(way: Way) -> A2ADelegateConfig:
+    """How a way is gone. Beside a stream a task is looked at every two seconds, so not at all."""
+    if not way.streams:
+        return replace(QUICKLY, watch="poll")
+    return replace(QUICKLY, watch="stream", poll_interval=0.2, poll_interval_max=2.0)
 
 
 @dataclass(slots=True)
@@ -86,32 +95,42 @@ class Stopwatch:
         return time.monotonic() - self.began
 
 
-def interface(url: str, version: ProtocolVersion) -> AgentInterface:
-    """A JSON-RPC interface, written by hand."""
-    return AgentInterface(url, Binding.JSONRPC, version)
+def interface(
+    url: str, version: ProtocolVersion, binding: Binding = Binding.JSONRPC
+) -> AgentInterface:
+    """An interface, written by hand."""
+    return AgentInterface(url, binding, version)
 
 
-def speaking(version: ProtocolVersion, card: AgentCard, *, url: str | None = None) -> AgentCard:
-    """The card with this version first; `url` leads there instead of to the server."""
-    ordered = sorted(card.interfaces, key=lambda one: one.version is not version)
-    if url is None:
-        return replace(card, interfaces=tuple(ordered))
-    moved = tuple(replace(one, url=url) for one in ordered)
-    return replace(card, interfaces=moved, source=None)
+def speaking(
+    card: AgentCard, version: ProtocolVersion, binding: Binding, *, via: str | None = None
+) -> AgentCard:
+    """The card with this interface first; `via` is the origin that leads there instead."""
+
+    def is_other(one: AgentInterface) -> bool:
+        return (one.version, one.binding) != (version, binding)
+
+    ordered = tuple(sorted(card.interfaces, key=is_other))
+    assert not is_other(ordered[0]), f"the card offers no {binding} {version}"
+    if via is None:
+        return replace(card, interfaces=ordered)
+    moved = [replace(one, url=via + httpx.URL(one.url).path) for one in ordered]
+    return replace(card, interfaces=tuple(moved), source=None)
 
 
 @asynccontextmanager
 async def delegate_to(
     base_url: str,
     version: ProtocolVersion,
+    binding: Binding = Binding.JSONRPC,
     *,
-    url: str | None = None,
+    via: str | None = None,
     config: A2ADelegateConfig = QUICKLY,
 ) -> AsyncGenerator[A2ADelegate]:
     """A delegate of a running server, from its real card; see `speaking`."""
     async with httpx.AsyncClient(trust_env=False, timeout=5.0) as client:
         card = await fetch_agent_card(base_url, client=client)
-        chosen = speaking(version, card, url=url)
+        chosen = speaking(card, version, binding, via=via)
         async with A2ADelegate("tested", chosen, client=client, config=config) as delegate:
             yield delegate
 
@@ -121,7 +140,8 @@ async def delegate_by_hand(
     *interfaces: AgentInterface, config: A2ADelegateConfig = QUICKLY
 ) -> AsyncGenerator[A2ADelegate]:
     """A delegate by a card made by hand: what it says is the caller's word, true or not."""
-    card = AgentCard("made by hand", interfaces)
+    capabilities = AgentCapabilities(streaming=config.watch == "stream")
+    card = AgentCard("made by hand", interfaces, capabilities=capabilities)
     async with (
         httpx.AsyncClient(trust_env=False, timeout=5.0) as client,
         A2ADelegate("tested", card, client=client, config=config) as delegate,

@@ -18,7 +18,16 @@ from a2a_delegate import (
     TimedOut,
     Unknown,
 )
-from tests.interop.behaviours import Behaviour, Expected
+from tests.interop.behaviours import IN_PIECES, Behaviour, Expected
+from tests.interop.ways import (
+    BY_POLL,
+    BY_STREAM,
+    OVER_HTTP_JSON,
+    POLLED_HTTP_JSON,
+    STREAMED_HTTP_JSON,
+    WAYS,
+    Way,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,12 +42,17 @@ class Quirk:
     sentence: str
     """What they do, and what we do about it."""
     changes: Mapping[Behaviour, Expected]
+    ways: tuple[Way, ...] = WAYS
+    """The ways by which it is met."""
 
 
 _LISTLESS: Final = Expected(Unknown, effect=Effect.MAY_HAVE_RUN)
 _HELD: Final = Expected(Unknown, effect=Effect.MAY_HAVE_RUN)
 _UNREACHED: Final = {"receipt": CancelReceipt.UNREACHED}
+_REFUSED: Final = {"receipt": CancelReceipt.REFUSED}
 _CONFIRMED: Final = {"receipt": CancelReceipt.CONFIRMED}
+_STOPPED: Final = Expected(TimedOut, work="cancelled", facts=_CONFIRMED)
+_DOUBLED: Final = Expected(Completed, note="with pieces twice")
 
 QUIRKS: Final[tuple[Quirk, ...]] = (
     Quirk(
@@ -60,6 +74,7 @@ QUIRKS: Final[tuple[Quirk, ...]] = (
         "Whoever stops waiting before that knows no task to cancel, says so, and the work goes on.",
         {
             Behaviour.AT_ONCE: Expected(Completed, "slow done", note="the send was held"),
+            Behaviour.CHUNKS: Expected(Completed, IN_PIECES),
             Behaviour.CANCEL: Expected(
                 Cancelled, effect=Effect.MAY_HAVE_RUN, facts=_UNREACHED | {"by": "caller"}
             ),
@@ -70,6 +85,38 @@ QUIRKS: Final[tuple[Quirk, ...]] = (
             Behaviour.LOOK: replace(_HELD, work=None),
             Behaviour.STOPPED_BY_HANDLE: replace(_HELD, note="cancel unreached"),
         },
+        ways=BY_POLL,
+    ),
+    Quirk(
+        "stops-work-with-its-stream",
+        ("a2a-sdk-0.2",),
+        "When the stream of a send is cut, the server cancels the agent's code and leaves the task "
+        "`working` for ever; a subscription shows nothing at all. The deadline ends the wait, and "
+        "the cancel is confirmed. Code that cannot be interrupted ends unheard.",
+        {
+            Behaviour.TAKEN_UP: _STOPPED,
+            Behaviour.CUT_BETWEEN: _STOPPED,
+            Behaviour.CUT_WITHIN: _STOPPED,
+            Behaviour.REFUSE: replace(_STOPPED, facts=_REFUSED),
+            Behaviour.HANG: replace(_STOPPED, facts=_UNREACHED),
+        },
+        ways=BY_STREAM,
+    ),
+    Quirk(
+        "raise-ends-the-stream-without-a-word",
+        ("a2a-sdk-0.2",),
+        "When the agent's code raises, its stream ends, and the task stays `submitted` for ever. "
+        "The deadline ends the wait.",
+        {Behaviour.RAISE: Expected(TimedOut, work="raised", facts=_CONFIRMED)},
+        ways=BY_STREAM,
+    ),
+    Quirk(
+        "writes-pieces-down-for-each-subscriber",
+        ("a2a-sdk-0.3",),
+        "A subscription makes the server put each piece of an artifact into the task once more, "
+        "so that the task itself says them twice. Its word is the last one, true or not.",
+        {Behaviour.CUT_BETWEEN: _DOUBLED, Behaviour.CUT_WITHIN: _DOUBLED},
+        ways=BY_STREAM,
     ),
     Quirk(
         "raise-is-an-error-without-a-task",
@@ -77,6 +124,7 @@ QUIRKS: Final[tuple[Quirk, ...]] = (
         "An exception of the agent comes as -32603 with its text and without a task. Such an error "
         "proves nothing about what ran: `Failed`, may-have-run.",
         {Behaviour.RAISE: Expected(Failed, work="raised", effect=Effect.MAY_HAVE_RUN)},
+        ways=BY_POLL,
     ),
     Quirk(
         "raise-leaves-the-task-open",
@@ -89,9 +137,17 @@ QUIRKS: Final[tuple[Quirk, ...]] = (
     Quirk(
         "fails-what-it-cannot-cancel",
         ("a2a-sdk-1.3", "a2a-sdk-1.3 as 0.3"),
-        "When the agent refuses a cancel, the server writes `failed`, and `completed` over it when "
-        "the work that goes on is done. The first end that is seen stays, as a late one.",
-        {Behaviour.REFUSE: Expected(Failed, late=True)},
+        "When the agent refuses a cancel, the server writes `failed`, perhaps after the look that "
+        "follows the refusal, and `completed` over it when the work that goes on is done. The end "
+        "that is seen first stays, as a late one.",
+        {
+            Behaviour.REFUSE: Expected(
+                Failed,
+                late=True,
+                rival=Expected(TimedOut, facts=_REFUSED),
+                cell="failed, late, or timed-out, refused",
+            )
+        },
     ),
     Quirk(
         "one-worker",
@@ -105,6 +161,13 @@ QUIRKS: Final[tuple[Quirk, ...]] = (
             Behaviour.REFUSE: Expected(Completed, "stubborn done", late=True),
             Behaviour.STOPPED_BY_HANDLE: Expected(Completed, "slow done", note="cancel unreached"),
         },
+    ),
+    Quirk(
+        "keeps-artifacts-whole",
+        ("fasta2a-2.1", "a2akit-0.0"),
+        "An artifact is stored when it is whole: a get shows no piece of it, a stream all of them.",
+        {Behaviour.CHUNKS: Expected(Completed, IN_PIECES)},
+        ways=BY_POLL,
     ),
     Quirk(
         "answers-start-new-tasks",
@@ -136,6 +199,63 @@ QUIRKS: Final[tuple[Quirk, ...]] = (
         "Another version is refused with HTTP 400 and an error that is no JSON-RPC reply. That is "
         "no proof that nothing began: `Failed`, may-have-run, although nothing ran.",
         {Behaviour.WRONG_VERSION: Expected(Failed, work="nothing", effect=Effect.MAY_HAVE_RUN)},
+    ),
+    Quirk(
+        "has-no-path-of-another-version",
+        ("a2a-sdk-1.3", "a2a-sdk-0.3", "js-sdk-0.3"),
+        "Over HTTP+JSON another version is another path, and one that is not there is answered "
+        "with 404 alone. Agents answer so too, after their effect: `Failed`, may-have-run, "
+        "although nothing ran.",
+        {Behaviour.WRONG_VERSION: Expected(Failed, work="nothing", effect=Effect.MAY_HAVE_RUN)},
+        ways=OVER_HTTP_JSON,
+    ),
+    Quirk(
+        "names-no-error-over-http-json",
+        ("a2a-sdk-0.3",),
+        "Over HTTP+JSON an error is a status and a sentence. A 404 may come of the agent itself, "
+        "after its effect: `Failed`, may-have-run, although nothing ran.",
+        {Behaviour.ANSWER_TO_NOBODY: Expected(Failed, work="nothing", effect=Effect.MAY_HAVE_RUN)},
+        ways=POLLED_HTTP_JSON,
+    ),
+    Quirk(
+        "breaks-the-stream-that-it-refuses",
+        ("a2a-sdk-1.3 as 0.3", "a2a-sdk-0.3"),
+        "Over HTTP+JSON a stream that is refused begins with 200 and is then cut, without a word. "
+        "What came of the message nobody says, so it is `Unknown`, although nothing ran.",
+        {Behaviour.ANSWER_TO_NOBODY: Expected(Unknown, work="nothing", effect=Effect.MAY_HAVE_RUN)},
+        ways=STREAMED_HTTP_JSON,
+    ),
+    Quirk(
+        "breaks-down-over-a-stream-that-it-refuses",
+        ("js-sdk-0.3",),
+        "Over HTTP+JSON a stream that is refused is answered with 500 and a fault of the server's "
+        "own. That proves nothing: `Failed`, may-have-run, although nothing ran.",
+        {Behaviour.ANSWER_TO_NOBODY: Expected(Failed, work="nothing", effect=Effect.MAY_HAVE_RUN)},
+        ways=STREAMED_HTTP_JSON,
+    ),
+    Quirk(
+        "tells-pieces-as-words-of-the-status",
+        ("google-adk-2", "strands-1"),
+        "The pieces of an answer are words of the status while it works, so they are `Progress`; "
+        "the artifact comes whole, at the end.",
+        {Behaviour.CHUNKS: Expected(Completed, IN_PIECES)},
+    ),
+    Quirk(
+        "works-before-it-rejects",
+        ("a2akit-0.0",),
+        "A stream shows that the task is `working` before it is rejected, so the rejection is no "
+        "proof that nothing began.",
+        {Behaviour.REJECT: Expected(Rejected, "not my job")},
+        ways=BY_STREAM,
+    ),
+    Quirk(
+        "takes-other-words-over-http-json",
+        ("a2akit-0.0",),
+        "Its HTTP+JSON wants the bodies of JSON-RPC, not those that every SDK "
+        "speaks there. It refuses ours with 400: `Failed`, may-have-run, although nothing ran. "
+        "Its card names JSON-RPC first, so nobody is led there.",
+        {Behaviour.COMPLETE: Expected(Failed, work="nothing", effect=Effect.MAY_HAVE_RUN)},
+        ways=OVER_HTTP_JSON,
     ),
     Quirk(
         "text-only",
@@ -197,9 +317,13 @@ QUIRKS: Final[tuple[Quirk, ...]] = (
 )
 
 
-def quirk_of(face: str, behaviour: Behaviour) -> Quirk | None:
-    """The quirk that a face has in a row, if any."""
-    found = [quirk for quirk in QUIRKS if face in quirk.faces and behaviour in quirk.changes]
+def quirk_of(face: str, way: Way, behaviour: Behaviour) -> Quirk | None:
+    """The quirk that a face has in a row by a way, if any."""
+    found = [
+        quirk
+        for quirk in QUIRKS
+        if face in quirk.faces and way in quirk.ways and behaviour in quirk.changes
+    ]
     if len(found) > 1:
-        raise ValueError(f"{face} has two quirks in the row {behaviour.value!r}")
+        raise ValueError(f"{face} has two quirks by {way} in the row {behaviour.value!r}")
     return found[0] if found else None

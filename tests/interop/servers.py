@@ -33,7 +33,7 @@ if __name__ == "__main__":
 from tests.interop.lines import LINES, interop_dir
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 CARD_PATHS: Final = ("/.well-known/agent-card.json", "/.well-known/agent.json")
 """Where a card is looked for; the second is all that 0.2 has."""
@@ -64,13 +64,18 @@ class Server:
     mode: str
     url: str
     """The base URL, where the card is."""
-    rpc_url: str
-    """The JSON-RPC interface, as the card has it."""
+    interfaces: Mapping[str, str]
+    """The URL of each binding, as the card has it."""
     journal: Path
     """What the agent's code really did, one JSON object a line."""
     log: Path
     """The server's standard error."""
     pid: int
+
+    @property
+    def rpc_url(self) -> str:
+        """The JSON-RPC interface, as the card has it."""
+        return self.interfaces["JSONRPC"]
 
     @property
     def name(self) -> str:
@@ -159,8 +164,8 @@ def running(
         )
         try:
             with _stopped_at_the_end(process):
-                url, rpc_url = _wait_until_ready(process, name, start_within)
-                yield Server(line, mode, url, rpc_url, journal, log, process.pid)
+                url, interfaces = _wait_until_ready(process, name, start_within)
+                yield Server(line, mode, url, interfaces, journal, log, process.pid)
                 _must_still_run(process, name)
         except BaseException as error:
             tail = log.read_text(encoding="utf-8", errors="replace")[-LOG_TAIL:]
@@ -207,8 +212,8 @@ def _stopped_at_the_end(process: subprocess.Popen[bytes]) -> Iterator[None]:
 
 def _wait_until_ready(
     process: subprocess.Popen[bytes], name: str, within: float
-) -> tuple[str, str]:
-    """Give the base URL and the interface's."""
+) -> tuple[str, dict[str, str]]:
+    """Give the base URL, and that of each binding."""
     deadline = time.monotonic() + within
     if process.stdout is None:
         raise TypeError("the server was started without a pipe")
@@ -224,8 +229,16 @@ def _wait_until_ready(
         )
     except TimeoutError as error:
         raise ServerError(str(error)) from error
-    first, *_ = card.get("supportedInterfaces") or [card]
-    return url, first["url"]
+    return url, _interfaces(card)
+
+
+def _interfaces(card: dict[str, Any]) -> dict[str, str]:
+    """The URL of each binding that a card names, in the shape of 1.0 or of 0.3."""
+    if listed := card.get("supportedInterfaces"):
+        return {one["protocolBinding"]: one["url"] for one in listed}
+    others = card.get("additionalInterfaces") or []
+    first = {card.get("preferredTransport") or "JSONRPC": card["url"]}
+    return first | {one["transport"]: one["url"] for one in others}
 
 
 def _first_line(stream: IO[bytes], within: float) -> str:

@@ -29,6 +29,7 @@ from a2a_delegate import (
     connect,
 )
 from tests.interop.behaviours import Behaviour, Expected
+from tests.interop.cutting_proxy import CuttingProxy
 from tests.interop.delegating import (
     QUICKLY,
     Reacting,
@@ -42,14 +43,17 @@ from tests.interop.delegating import (
     sends,
     spoken,
 )
-from tests.interop.raw import Face
-from tests.interop.servers import Server, running, wait_until
+from tests.interop.peers import everywhere
+from tests.interop.quirks import quirk_of
+from tests.interop.servers import Server, running
+from tests.interop.ways import OVER_HTTP_JSON
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from tests.interop.peers import Peer
+    from tests.interop.ways import Way
 
 pytestmark = [pytest.mark.interop, pytest.mark.anyio]
 
@@ -61,26 +65,38 @@ WITH_DOWNGRADE = replace(QUICKLY, allow_downgrade=True)
 # --- a version that the server does not speak
 
 
+@everywhere
 async def test_a_version_that_the_card_claims_wrongly_starts_nothing(peer: Peer) -> None:
     claimed = V0_3 if peer.face.version is V1_0 else V1_0
     told = Told()
-    async with delegate_by_hand(interface(peer.server.rpc_url, claimed)) as delegate:
+    wrong = interface(peer.server.interfaces[peer.way.binding], claimed, peer.way.binding)
+    async with delegate_by_hand(wrong, config=peer.config) as delegate:
         result = await delegate.dispatch("quick", observer=told)
     refused = Expected(Rejected, work="nothing", effect=Effect.NOT_STARTED)
     peer.shows(Behaviour.WRONG_VERSION, peer.ended(told, result), refused)
-    assert len(sends(result)) == 1
+    # A peer that knows no method for streams may know the one without.
+    assert len(sends(result)) <= 1 + peer.way.streams
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("way", OVER_HTTP_JSON, ids=str)
+async def test_words_that_a_server_does_not_take_start_nothing(
+    peer_of: Callable[..., Peer], way: Way
+) -> None:
+    peer = peer_of("a2akit-0.0", way)
+    quirk = quirk_of(peer.face.name, way, Behaviour.COMPLETE)
+    assert quirk is not None
+    quirk.changes[Behaviour.COMPLETE].check(await peer.dispatch("quick"))
+
+
+@everywhere
 async def test_the_same_message_id_twice_runs_twice_wherever_it_is_sent_twice(peer: Peer) -> None:
     """Why a send is never repeated: no server that we know recognises it."""
-    with httpx.Client(trust_env=False) as client:
-        wire = Face(peer.server, peer.face.version, client)
-        message = wire.message("quick")
-        for _ in range(2):
-            wire.send(message)
-            peer.server.wait_for_end(message["messageId"])
-    runs = wait_until(lambda: n if (n := peer.server.runs(message["messageId"])) > 1 else None, "")
-    peer.table.hold(Behaviour.REPEAT, peer.face.name, f"ran {runs} times")
+    told = Told()
+    with CuttingProxy(peer.server.url, repeats=True) as proxy:
+        await peer.dispatch("quick", told=told, via=proxy.url)
+    runs = peer.server.runs(told.message_id)
+    peer.holds(Behaviour.REPEAT, f"ran {runs} times")
     async with peer.delegate() as delegate:
         assert not delegate.capabilities.recognises_repeats
 

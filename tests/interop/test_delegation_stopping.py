@@ -23,17 +23,18 @@ from a2a_delegate import (
 )
 from tests.interop.behaviours import Behaviour, Expected
 from tests.interop.delegating import QUICKLY, Reacting, Stopwatch, Told, at_work
-from tests.interop.peers import params
+from tests.interop.peers import everywhere, on
+from tests.interop.ways import WAYS
 
 if TYPE_CHECKING:
     from tests.interop.peers import Peer
 
 pytestmark = [pytest.mark.interop, pytest.mark.anyio]
 
-ONE_OF_EACH_VERSION = params("a2a-sdk-1.3", "a2a-sdk-1.3 as 0.3", "a2a-sdk-0.3")
+FACES = ("a2a-sdk-1.3", "a2a-sdk-1.3 as 0.3", "a2a-sdk-0.3")
 """For what is ours alone, however the server answers."""
 
-one_of_each_version = pytest.mark.parametrize("peer", ONE_OF_EACH_VERSION, indirect=True)
+one_of_each_version = on(*FACES, ways=WAYS[:2])
 
 STOPPED = {"receipt": CancelReceipt.CONFIRMED}
 
@@ -45,6 +46,7 @@ def assert_settled_as_cancelled(told: Told) -> None:
     assert settled.result.receipt is CancelReceipt.CONFIRMED
 
 
+@everywhere
 async def test_a_token_stops_the_work_at_the_peer(peer: Peer) -> None:
     token, reason, working = CancelToken(), object(), anyio.Event()
     told = Reacting(when=at_work, then=working.set)
@@ -64,6 +66,7 @@ async def test_a_token_stops_the_work_at_the_peer(peer: Peer) -> None:
     peer.shows(Behaviour.CANCEL, ended, usual)
 
 
+@everywhere
 async def test_the_deadline_stops_the_work_at_the_peer(peer: Peer) -> None:
     watch = Stopwatch()
     ended = await peer.dispatch(DelegateRequest("slow 5", timeout=1.0))
@@ -72,16 +75,18 @@ async def test_the_deadline_stops_the_work_at_the_peer(peer: Peer) -> None:
     peer.shows(Behaviour.DEADLINE, ended, usual)
 
 
+@everywhere
 async def test_a_refused_cancel_is_told_as_what_the_peer_then_says(peer: Peer) -> None:
-    ended = await peer.dispatch(DelegateRequest("stubborn 2", timeout=0.7))
+    ended = await peer.dispatch(DelegateRequest("stubborn 1.5", timeout=0.6))
     assert not ended.result.safe_to_retry
     usual = Expected(TimedOut, facts={"receipt": CancelReceipt.REFUSED})
     peer.shows(Behaviour.REFUSE, ended, usual)
 
 
+@everywhere
 async def test_an_answer_that_comes_while_the_cancel_hangs_is_the_outcome(peer: Peer) -> None:
     told = Told()
-    ended = await peer.dispatch(DelegateRequest("deaf 1.5", timeout=0.7), told=told)
+    ended = await peer.dispatch(DelegateRequest("deaf 1.2", timeout=0.6), told=told)
     peer.shows(Behaviour.HANG, ended, Expected(Completed, "deaf done", late=True))
     assert len(told.all(CancelSent)) <= 1
 
@@ -99,9 +104,9 @@ async def test_a_cancel_before_the_send_leaves_nothing_at_the_peer(peer: Peer) -
 @one_of_each_version
 async def test_a_cancel_that_hangs_longer_than_its_bound_is_unreached(peer: Peer) -> None:
     told, watch = Told(), Stopwatch()
-    config = replace(QUICKLY, cancel_grace=0.4, recovery_grace=0.1)
+    config = replace(peer.config, cancel_grace=0.4, recovery_grace=0.1)
     async with peer.delegate(config=config) as delegate:
-        result = await delegate.dispatch(DelegateRequest("deaf 3", timeout=0.5), observer=told)
+        result = await delegate.dispatch(DelegateRequest("deaf 2", timeout=0.5), observer=told)
         seconds = watch.seconds
     assert seconds < 0.5 + config.timing.cleanup + 0.5
     facts = {"receipt": CancelReceipt.UNREACHED}
@@ -128,8 +133,7 @@ async def test_a_cancelled_scope_stops_the_work_at_the_peer(peer: Peer) -> None:
     assert peer.server.runs(told.message_id) == 1
 
 
-@pytest.mark.parametrize("anyio_backend", ["asyncio"])
-@one_of_each_version
+@on(*FACES, ways=WAYS[:2], loops=("asyncio",))
 async def test_a_timeout_of_asyncio_stops_the_work_at_the_peer(peer: Peer) -> None:
     told = Told()
     async with peer.delegate() as delegate:

@@ -81,28 +81,35 @@ def card_of(server: Server, client: httpx.Client) -> JSON:
     return card
 
 
-def interface(server: Server, version: str) -> JSON:
-    """The 1.0 form of an interface of this server."""
-    return {"url": f"{server.url}/rpc", "protocolBinding": "JSONRPC", "protocolVersion": version}
+def interfaces(server: Server, *versions: str) -> list[JSON]:
+    """The 1.0 form of the interfaces of this server."""
+    urls = {"JSONRPC": f"{server.url}/rpc", "HTTP+JSON": f"{server.url}/rest"}
+    return [
+        {"url": url, "protocolBinding": binding, "protocolVersion": version}
+        for binding, url in urls.items()
+        for version in versions
+    ]
 
 
-def test_a_1_0_card_names_one_interface_and_no_0_3_field(
+def test_a_1_0_card_names_an_interface_a_binding_and_no_0_3_field(
     server_of: Callable[[str, str], Server], client: httpx.Client
 ) -> None:
     server = server_of("a2a-sdk-1.3", "1.0-only")
     card = card_of(server, client)
-    assert card["supportedInterfaces"] == [interface(server, "1.0")]
+    assert card["supportedInterfaces"] == interfaces(server, "1.0")
     assert not {"url", "preferredTransport", "protocolVersion"} & card.keys()
 
 
-def test_a_dual_card_is_blended_and_both_shapes_name_one_url(
+def test_a_dual_card_is_blended_and_both_shapes_name_the_same_urls(
     server_of: Callable[[str, str], Server], client: httpx.Client
 ) -> None:
     server = server_of("a2a-sdk-1.3", "dual")
     card = card_of(server, client)
-    assert card["supportedInterfaces"] == [interface(server, "1.0"), interface(server, "0.3")]
+    assert card["supportedInterfaces"] == interfaces(server, "1.0", "0.3")
     assert card["url"] == f"{server.url}/rpc"
     assert card["preferredTransport"] == "JSONRPC"
+    rest = {"url": f"{server.url}/rest", "transport": "HTTP+JSON"}
+    assert rest in card["additionalInterfaces"]
     assert card["protocolVersion"] == "0.3"
 
 
@@ -114,6 +121,8 @@ def test_a_0_3_card_has_the_0_3_shape_only(
     assert "supportedInterfaces" not in card
     assert card["url"] == f"{server.url}/rpc"
     assert card["preferredTransport"] == "JSONRPC"
+    rest = {"url": f"{server.url}/rest", "transport": "HTTP+JSON"}
+    assert card["additionalInterfaces"] == [rest]
     assert card["protocolVersion"] == "0.3.0"
 
 
