@@ -270,7 +270,7 @@ async def test_a_question_that_a_stream_shows_keeps_its_id(way: Way) -> None:
     assert result.handle.question_id in ids
 
 
-# -- after the end ----------------------------------------------------------------------------------
+# -- after the end ---------------------------------------------------------------------------------
 
 
 @pytest.mark.report("P35", "R16")

@@ -33,13 +33,17 @@ from a2a_delegate.testing import (
     Operation,
     Respond,
     ScriptedPeer,
+    Stop,
+    StopStream,
 )
 from tests.reports.staging import CARD, OLD_CARD, ORIGIN, TLS, VERSIONS, Notes, delegate_of
+from tests.reports.streaming import INTERFACES, streaming_peer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tests.reports.staging import Json
+    from tests.reports.streaming import Way
 
 pytestmark = [pytest.mark.anyio, pytest.mark.virtual_time]
 
@@ -151,6 +155,28 @@ async def test_the_hooks_of_the_callers_client_see_every_request(version: str) -
         await delegate.dispatch(DelegateRequest("stuck", timeout=3))
     assert seen == [one.url for one in peer.truth.requests]
     assert {one.headers["x-signed"] for one in peer.truth.requests} == {"yes"}
+
+
+@pytest.mark.report("A4", "A8")
+@pytest.mark.parametrize("interface", INTERFACES, ids=str)
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+async def test_every_binding_has_the_credentials_and_the_hooks_also_of_its_streams(
+    interface: Way, way: dict[str, Any]
+) -> None:
+    seen: list[str] = []
+
+    async def hook(request: httpx.Request) -> None:
+        seen.append(str(request.url))
+
+    peer = streaming_peer(interface)
+    peer.script(Operation.SEND, StopStream(1, Stop.CUT))
+    options = {**way, "client": {**way.get("client", {}), "event_hooks": {"request": [hook]}}}
+    async with delegate_of(peer, **options) as delegate:
+        await delegate.dispatch(DelegateRequest("stuck", timeout=3))
+    asked = {one.operation for one in peer.truth.requests} - {None}
+    assert asked == {*Operation} - {Operation.LIST}
+    assert all(tells(one.headers) for one in peer.truth.requests)
+    assert seen == [one.url for one in peer.truth.requests]
 
 
 @pytest.mark.report("A5")
