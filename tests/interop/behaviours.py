@@ -48,6 +48,7 @@ class Behaviour(Enum):
     ANSWER = "the answer continues the task"
     CANCEL = "a cancel while it works"
     DEADLINE = "the deadline while it works"
+    STOPPED_BY_OTHERS = "somebody else cancels while it works"
     REFUSE = "the agent refuses the cancel"
     HANG = "the agent does not answer the cancel"
     LOST = "the reply to the send is lost"

@@ -78,6 +78,7 @@ QUIRKS: Final[tuple[Quirk, ...]] = (
             Behaviour.CANCEL: Expected(
                 Cancelled, effect=Effect.MAY_HAVE_RUN, facts=_UNREACHED | {"by": "caller"}
             ),
+            Behaviour.STOPPED_BY_OTHERS: Expected(Completed, "slow done"),
             Behaviour.DEADLINE: _HELD,
             Behaviour.REFUSE: _HELD,
             Behaviour.HANG: _HELD,
@@ -157,6 +158,7 @@ QUIRKS: Final[tuple[Quirk, ...]] = (
         "cancel is `unreached`.",
         {
             Behaviour.CANCEL: Expected(Cancelled, facts=_UNREACHED | {"by": "caller"}),
+            Behaviour.STOPPED_BY_OTHERS: Expected(Completed, "slow done"),
             Behaviour.DEADLINE: Expected(TimedOut, facts=_UNREACHED),
             Behaviour.REFUSE: Expected(Completed, "stubborn done", late=True),
             Behaviour.STOPPED_BY_HANDLE: Expected(Completed, "slow done", note="cancel unreached"),

@@ -18,6 +18,8 @@ from a2a_delegate import (
     Completed,
     DelegateRequest,
     Effect,
+    IdKnown,
+    Intent,
     Settled,
     TimedOut,
 )
@@ -64,6 +66,27 @@ async def test_a_token_stops_the_work_at_the_peer(peer: Peer) -> None:
         ended = await peer.dispatch("slow 5", told=told, cancel=token)
     usual = Expected(Cancelled, work="cancelled", facts=STOPPED | {"reason": reason})
     peer.shows(Behaviour.CANCEL, ended, usual)
+
+
+@everywhere
+async def test_a_cancel_by_somebody_else_is_seen(peer: Peer) -> None:
+    found = anyio.Event()
+    told = Reacting(when=lambda signal: isinstance(signal, IdKnown), then=found.set)
+
+    async def cancel_from_elsewhere() -> None:
+        await found.wait()
+        await anyio.to_thread.run_sync(peer.server.wait_for, "execute", told.message_id)
+        (intent,), (known,) = told.all(Intent), told.all(IdKnown)
+        assert intent.handle is not None
+        async with peer.delegate() as other:
+            await other.cancel(replace(intent.handle, task_id=known.task_id))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(cancel_from_elsewhere)
+        ended = await peer.dispatch("slow 3", told=told)
+        group.cancel_scope.cancel()
+    usual = Expected(Cancelled, work="cancelled", facts={"by": "peer"})
+    peer.shows(Behaviour.STOPPED_BY_OTHERS, ended, usual)
 
 
 @everywhere
