@@ -9,18 +9,62 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING
 
+from a2a_delegate.model.frozen import dataclass
 from a2a_delegate.model.part import TextPart, text_of
 from a2a_delegate.signals import ArtifactChunk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from a2a_delegate.lifecycle.operations import ArtifactUpdate
     from a2a_delegate.model.artifact import Artifact
     from a2a_delegate.model.part import Part
     from a2a_delegate.model.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class _Ahead:
+    """What a snapshot showed first, and the stream may show yet, in pieces of any size.
+
+    It begins at a character of one of `runs`, where text parts that follow each other are one: a
+    snapshot may be large, and what is left of it is not copied for each small piece.
+    """
+
+    runs: tuple[Part, ...] = ()
+    run: int = 0
+    at: int = 0
+
+    @property
+    def left(self) -> tuple[Part, ...]:
+        """The parts that the stream has not shown."""
+        first, *rest = self.runs[self.run :] or (None,)
+        if first is None:
+            return ()
+        return (TextPart(first.text[self.at :]) if isinstance(first, TextPart) else first, *rest)
+
+    def after(self, shown: Iterable[Part]) -> _Ahead | None:
+        """Return what is left behind these parts; None where they are not the next of it."""
+        run, at = self.run, self.at
+        for part in shown:
+            if isinstance(part, TextPart) and not part.text:
+                continue
+            first = self.runs[run] if run < len(self.runs) else None
+            if isinstance(part, TextPart) and isinstance(first, TextPart):
+                if not first.text.startswith(part.text, at):
+                    return None
+                at += len(part.text)
+                if at < len(first.text):
+                    continue
+            elif part != first:
+                return None
+            run, at = run + 1, 0
+        return _Ahead(self.runs, run, at) if run < len(self.runs) else _NOTHING_AHEAD
+
+
+_NOTHING_AHEAD = _Ahead()
 
 
 @dataclasses.dataclass(slots=True, eq=False, repr=False)
@@ -35,8 +79,7 @@ class _Growing:
     """A piece began it, and a snapshot that lacks it may be older than that."""
     cut: bool = False
     """Some of its pieces were not kept."""
-    ahead: tuple[Part, ...] = ()
-    """What a snapshot showed first; the stream may show it yet."""
+    ahead: _Ahead = _NOTHING_AHEAD
 
 
 class Assembly:
@@ -72,10 +115,11 @@ class Assembly:
         known = self._by_name.get(name)
         if known is None or not update.append:
             return self._begin(name, known, update)
-        if known.ahead and (ahead := _rest(known.ahead, said.parts)) is not None:
-            known.ahead = ahead
+        ahead = known.ahead
+        if ahead is not _NOTHING_AHEAD and (left := ahead.after(said.parts)) is not None:
+            known.ahead = left
             return None
-        known.ahead = ()
+        known.ahead = _NOTHING_AHEAD
         if self._kept + update.size <= self._limit:
             known.parts.extend(said.parts)
             known.size += update.size
@@ -118,7 +162,7 @@ class Assembly:
             chunk = _news(task.id, shown, before.get(name))
             self._by_name[name] = now = _growing(shown)
             if known is not None and chunk is not None and chunk.append:
-                now.ahead = (*known.ahead, *chunk.artifact.parts)
+                now.ahead = _ahead((*known.ahead.left, *chunk.artifact.parts))
             if chunk is not None:
                 yield chunk
         self._kept = sum([one.size for one in self._by_name.values()])
@@ -127,6 +171,16 @@ class Assembly:
 
 def _growing(shown: Artifact, *, size: int = 0, streamed: bool = False) -> _Growing:
     return _Growing(replace(shown, parts=()), list(shown.parts), size, streamed)
+
+
+def _ahead(parts: Iterable[Part]) -> _Ahead:
+    runs: list[Part] = []
+    for is_text, group in groupby(parts, lambda part: isinstance(part, TextPart)):
+        if not is_text:
+            runs.extend(group)
+        elif text := text_of(group):
+            runs.append(TextPart(text))
+    return _Ahead(tuple(runs)) if runs else _NOTHING_AHEAD
 
 
 def _news(task_id: str, shown: Artifact, known: _Growing | None) -> ArtifactChunk | None:

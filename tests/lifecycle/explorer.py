@@ -171,7 +171,7 @@ def key_of(world: World) -> Hashable:
         max(ahead(desk.paused_until) or 0.0, 0.0),
         desk.subscribed_at is not None and max(ahead(desk.subscribed_at) or 0.0, -2.0),
         (seen.end_seen and seen.end_seen.name, seen.end_is_late),
-        tuple((name, one.streamed, one.ahead) for name, one in seen.made._by_name.items()),  # noqa: SLF001
+        tuple((name, one.streamed, one.ahead.left) for name, one in seen.made._by_name.items()),  # noqa: SLF001
         min(desk.stopping_polls, 6),
         seen.cause and (seen.cause.by, ahead(seen.cause.at)),
         (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -166,6 +167,47 @@ def test_what_two_looks_have_shown_before_their_stream_is_not_told_twice() -> No
     for text in ("b", "cd", "e", "f"):
         story.shows(piece(text))
     assert read(story.told(ArtifactChunk)) == {"made": "abcdef"}
+
+
+def beside(*parts: Part) -> Assembly:
+    """Begin an artifact by a piece, and show by a look that it has these parts behind that."""
+    assembly = Assembly(LIMIT)
+    assembly.add(sized("a", append=False))
+    made = Artifact("made", (TextPart("a"), *parts))
+    list(assembly.show(Task(TASK, task("working").status, artifacts=(made,)), final=False))
+    return assembly
+
+
+def shown(*parts: Part) -> ArtifactUpdate:
+    return ArtifactUpdate(TASK, Artifact("made", parts), append=True)
+
+
+def test_what_a_look_has_shown_of_data_among_text_is_not_told_twice() -> None:
+    look = (TextPart("bc"), TextPart("d"), DataPart(1), TextPart(""), TextPart("e"), DataPart(2))
+    assembly = beside(*look)
+    pieces = [(TextPart("b"),), (TextPart("cd"), TextPart(""), DataPart(1)), (), (TextPart(""),)]
+    for parts in (*pieces, (TextPart("e"),), (DataPart(2),)):
+        assert assembly.add(shown(*parts)) is None
+    assert assembly.add(shown(DataPart(2))) is not None
+    assert assembly.artifacts[0].parts == (TextPart("a"), *look, DataPart(2))
+
+
+@pytest.mark.parametrize("other", [DataPart(1), DataPart(2), TextPart("bd")], ids=repr)
+def test_a_piece_that_is_not_what_a_look_has_shown_is_news(other: Part) -> None:
+    assembly = beside(TextPart("bc"), DataPart(1))
+    assert assembly.add(shown(TextPart("b"))) is None
+    assert assembly.add(shown(other)) is not None
+    assert assembly.add(shown(TextPart("c"))) is not None, "the order is another one"
+
+
+def test_what_a_look_has_shown_is_not_copied_for_each_piece() -> None:
+    assembly, piece_of_it = beside(TextPart("b" * 1_000_000), DataPart(1)), shown(TextPart("b"))
+    tracemalloc.start()
+    for _ in range(100):
+        assert assembly.add(piece_of_it) is None
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 100_000
 
 
 def test_what_a_stream_lost_is_taken_from_a_look() -> None:
