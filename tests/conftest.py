@@ -9,6 +9,7 @@ import trio.testing
 from tests import installed_package
 from tests.figures import pytest_terminal_summary
 from tests.no_skips import pytest_make_collect_report, pytest_runtest_makereport
+from tests.soak_parts import keep_part
 from tests.virtual_time import VirtualTimeLoop
 
 __all__ = [
@@ -29,11 +30,12 @@ def pytest_report_header() -> str:
     return f"a2a_delegate: {installed_package.root()}"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Refuse virtual time for less than a module: the module's fixtures would not share it.
 
-    And keep the real servers together.
+    And keep the real servers together, and of the soak the part that was asked for.
     """
+    keep_part(config, items)
     for item in items:
         module = item.getparent(pytest.Module)
         marked = item.get_closest_marker("virtual_time")
