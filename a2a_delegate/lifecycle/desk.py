@@ -67,7 +67,7 @@ class Desk:
     subscribed_at: float | None = None
     """When the last of them was made."""
     paused_until: float = 0.0
-    """When the pause ends that the peer asked for, by the last get that failed."""
+    """When the pause ends that the peer asked for, as it refused a get or a subscription."""
     owes_get: bool = False
     """A stream is over, and the task has not been asked for since."""
     stopping_polls: int = 0

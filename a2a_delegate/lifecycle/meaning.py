@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
+from a2a_delegate.lifecycle.evidence import asked_pause
 from a2a_delegate.lifecycle.faults import GONE, NOT_CANCELLING, NOT_LISTING, NOT_STREAMING
 from a2a_delegate.lifecycle.learning import failure_of, learn_end, learn_event
 from a2a_delegate.lifecycle.operations import (
@@ -94,6 +95,9 @@ def _failure(desk: Desk, phase: Phase, name: OperationName, reply: Reply) -> Eve
         case OperationName.LIST:
             event = Event.NO_LIST if kind in NOT_LISTING else Event.SEARCHED
         case OperationName.SUBSCRIBE:
+            if isinstance(reply, Fault):
+                asked = desk.now + asked_pause(reply.error)
+                desk.paused_until = max(desk.paused_until, asked)
             event = Event.NO_STREAM if kind in NOT_STREAMING else Event.STREAM_OVER
         case OperationName.GET:
             event = _get_event(desk, phase, kind)

@@ -233,6 +233,25 @@ def test_a_pause_that_the_peer_asked_for_holds_for_the_subscription_too() -> Non
     assert story.time_comes().asks == ["subscribe"]
 
 
+@pytest.mark.spec("STREAM-3")
+def test_a_pause_that_a_refused_subscription_asks_for_holds_for_the_look_too() -> None:
+    story = cut().ends("working")
+    story.ends(fault(FaultKind.RATE_LIMITED, "subscribe", retry_after=77.0), name=SUBSCRIBE)
+    assert story.asks == []
+    assert story.wait == pytest.approx(77.0)
+    assert story.time_comes().asks == ["get"]
+    assert story.ends("working").asks == ["subscribe"]
+
+
+@pytest.mark.spec("STREAM-3")
+def test_of_two_pauses_that_the_peer_asked_for_the_longer_one_holds() -> None:
+    story = cut().ends("working").time_comes()
+    assert story.asks == ["get"]
+    story.ends(fault(FaultKind.RATE_LIMITED, "get", retry_after=99.0))
+    story.ends(fault(FaultKind.RATE_LIMITED, "subscribe", retry_after=7.0), name=SUBSCRIBE)
+    assert story.wait == pytest.approx(99.0)
+
+
 @pytest.mark.spec("STREAM-3", "OUT-13")
 def test_a_task_that_is_gone_is_given_up_though_its_peer_streams() -> None:
     story = cut()
