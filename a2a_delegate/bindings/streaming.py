@@ -153,10 +153,10 @@ class _Stream:
         scan = self._errand.scan
         task_id = None if scan is None else scan.task_id
         if isinstance(carried, Answer):
-            nothing = self._unreadable(
-                "a stream that ended without an event", self._exchange.evidence, task_id
-            )
-            return self._flaw or nothing
+            came = self._exchange.evidence
+            if self._flaw is not None:
+                return replace(self._flaw, evidence=came[:EVIDENCE])
+            return self._unreadable("a stream that ended without an event", came, task_id)
         if isinstance(carried, Lost | Unreadable):
             return replace(carried, task_id=task_id)
         return carried

@@ -52,6 +52,8 @@ pytestmark = [pytest.mark.anyio, pytest.mark.virtual_time]
 
 OLD_REST = Way("0.3", "HTTP+JSON")
 
+STREAM = {"content-type": "text/event-stream"}
+
 MEDIA_TYPES = [
     "application/json",
     "application/json; charset=utf-8",
@@ -137,6 +139,37 @@ async def test_an_error_to_a_subscription_is_told_and_the_task_is_asked_for(
         assert isinstance(one.error, A2ARequestError)
         assert (one.error.status, one.attempt.http_status) == (status, status)
         assert "not while it rains" in str(one.error)
+
+
+@pytest.mark.report("O1", "S3")
+@WAYS
+@pytest.mark.parametrize("status", [429, 503])
+async def test_a_peer_that_asks_a_subscriber_to_wait_is_left_alone_for_as_long(
+    way: Way, status: int
+) -> None:
+    peer = streaming_peer(way)
+    peer.script(Operation.SEND, StopStream(1, Stop.CUT))
+    peer.always(Operation.SUBSCRIBE, Respond(status, {"retry-after": "20"}))
+    result, _ = await watched(peer, "slow 60")
+    assert isinstance(result, Completed)
+    times = [one.when for one in subscriptions(peer)]
+    assert len(times) >= 3
+    gets = [one.when for one in requests_of(peer, Operation.GET)]
+    for refused in times[:-1]:
+        assert not [one for one in (*times, *gets) if refused < one < refused + 20]
+
+
+@pytest.mark.report("O1")
+@WAYS
+async def test_a_send_that_asks_for_a_stream_is_repeated_when_the_peer_says(way: Way) -> None:
+    peer = streaming_peer(way)
+    peer.script(Operation.SEND, Respond(429, {"retry-after": "7"}))
+    result, notes = await watched(peer)
+    assert isinstance(result, Completed)
+    assert result.output == text_told(notes) == THREE
+    first, second = [one.when for one in requests_of(peer, Operation.SEND)]
+    assert second - first >= 7
+    assert runs(peer) == 1
 
 
 # -- a single reply --------------------------------------------------------------------------------
@@ -284,6 +317,38 @@ async def test_artifacts_in_an_odd_wrapper_are_had_from_the_task(
     assert isinstance(result, Completed)
     assert result.output == text_told(notes) == THREE
     assert (peer.truth.sends, runs(peer)) == (1, 1)
+
+
+NOTHING: dict[str, Respond] = {
+    "a page": Respond(200, {"content-type": "text/html"}, "<html>", accepts=True),
+    "no content": Respond(204, accepts=True),
+    "accepted": Respond(202, accepts=True),
+    "an empty stream": Respond(200, STREAM, accepts=True),
+    "comments": Respond(200, STREAM, ": hello\n\n: bye\n\n", accepts=True),
+    "a trailer": Respond(200, STREAM, "data: [DONE]\n\n", accepts=True),
+    "half an event": Respond(200, STREAM, 'data: {"jsonrpc": "2.0", "re', accepts=True),
+}
+
+
+@pytest.mark.report("L22", "P13", "R6")
+@WAYS
+@pytest.mark.parametrize("nothing", NOTHING.values(), ids=NOTHING)
+async def test_nothing_in_place_of_a_stream_is_looked_up_or_unknown(
+    way: Way, nothing: Respond
+) -> None:
+    for lists in (True, False):
+        peer = streaming_peer(way, lists=lists)
+        peer.script(Operation.SEND, nothing)
+        result, _ = await watched(peer, "slow 5")
+        assert (peer.truth.sends, runs(peer)) == (1, 1)
+        if lists and way.version == "1.0":
+            assert isinstance(result, Completed)
+            assert result.output == "result of slow 5"
+        else:
+            assert isinstance(result, Unknown)
+            assert isinstance(result.cause, InvalidReplyError)
+            assert result.effect is Effect.MAY_HAVE_RUN
+            assert result.evidence == nothing.content
 
 
 # -- no stream -------------------------------------------------------------------------------------
