@@ -9,7 +9,7 @@ import trio.testing
 from tests import installed_package
 from tests.figures import pytest_terminal_summary
 from tests.no_skips import pytest_make_collect_report, pytest_runtest_makereport
-from tests.soak_parts import keep_part
+from tests.parts import keep_part
 from tests.virtual_time import VirtualTimeLoop
 
 __all__ = [
@@ -33,7 +33,7 @@ def pytest_report_header() -> str:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Refuse virtual time for less than a module: the module's fixtures would not share it.
 
-    And keep the real servers together, and of the soak the part that was asked for.
+    And keep the real servers together, and of all tests the part that was asked for.
     """
     keep_part(config, items)
     for item in items:

@@ -1,4 +1,4 @@
-"""Parts of the soak: the whole takes hours, and its parts may be run one by one."""
+"""Parts of a tier: run side by side, or one by one where the whole takes hours."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-VARIABLE: Final = "A2A_DELEGATE_SOAK_PART"
+VARIABLE: Final = "A2A_DELEGATE_PART"
 TOGETHER: Final = "real servers"
 """What the tests with real servers count as: they are one part, since they share the servers."""
 

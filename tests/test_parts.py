@@ -1,10 +1,10 @@
-"""All parts of the soak together are the whole of it."""
+"""All parts of a tier together are the whole of it."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.soak_parts import VARIABLE, asked_part, parts_of
+from tests.parts import VARIABLE, asked_part, parts_of
 
 NAMES = [f"tests/faults/test_matrix.py::test_all[{number}]" for number in range(400)]
 
