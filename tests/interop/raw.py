@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,8 @@ JSON = dict[str, Any]
 
 _BEFORE_1_0 = {
     "send": "message/send",
+    "stream": "message/stream",
+    "subscribe": "tasks/resubscribe",
     "get": "tasks/get",
     "cancel": "tasks/cancel",
     "list": "tasks/list",
@@ -22,6 +25,8 @@ _BEFORE_1_0 = {
 METHODS = {
     "1.0": {
         "send": "SendMessage",
+        "stream": "SendStreamingMessage",
+        "subscribe": "SubscribeToTask",
         "get": "GetTask",
         "cancel": "CancelTask",
         "list": "ListTasks",
@@ -63,6 +68,20 @@ class Face:
         assert envelope["jsonrpc"] == "2.0"
         assert envelope["id"] == request_id
         return envelope
+
+    def events(self, method: str, params: JSON, *, most: int | None = None) -> list[JSON]:
+        """The results that a stream shows: all, or the first ones, after which it is let go."""
+        body = {"jsonrpc": "2.0", "id": new_id(), "method": method, "params": params}
+        headers = {"A2A-Version": self.dialect}
+        url, shown = self.server.rpc_url, list[JSON]()
+        with self.client.stream("POST", url, json=body, headers=headers, timeout=10.0) as reply:
+            assert reply.headers["content-type"].startswith("text/event-stream")
+            for line in reply.iter_lines():
+                if line.startswith("data:"):
+                    shown.append(json.loads(line.removeprefix("data:"))["result"])
+                if len(shown) == most:
+                    break
+        return shown
 
     def message(self, text: str, **more: str) -> JSON:
         """A user message in this dialect."""

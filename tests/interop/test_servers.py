@@ -7,6 +7,7 @@ something else, the test says so.
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -42,6 +43,9 @@ MEANWHILE = {"a2a-sdk-1.3": "failed", "a2a-sdk-0.3": "submitted"}
 
 The state of 1.3 is a terminal one, and `completed` is written over it: the SDK's doing.
 """
+
+DOUBLES = {"a2a-sdk-0.3"}
+"""Where each subscriber's own copy of the events is written into the one task as well."""
 
 TOO_LATE = {"a2a-sdk-1.3": ("completed", None), "a2a-sdk-0.3": (None, -32002)}
 """State or error that a cancel is answered with once the work that ignored it is done."""
@@ -249,6 +253,23 @@ def test_a_client_that_vanishes_does_not_stop_the_work(face: Face) -> None:
         assert task["id"] == done["task_id"]
         assert message["messageId"] in [m["messageId"] for m in task["history"]]
         assert artifact_text(face.completed(task["id"])) == "slow done"
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["let-go", "subscribed-again"])
+def test_a_stream_that_is_let_go_leaves_the_task_whole_unless_it_is_subscribed_to(
+    face: Face, *, again: bool
+) -> None:
+    message = face.message("chunks 4")
+    sending = face.sending(message, at_once=True)
+    (first,) = face.events(METHODS[face.dialect]["stream"], sending, most=1)
+    task_id = (first.get("task") or first)["id"]
+    if again:
+        face.events(METHODS[face.dialect]["subscribe"], {"id": task_id})
+    face.server.wait_for("done", message["messageId"])
+    (artifact,) = face.completed(task_id)["artifacts"]
+    numbers = re.findall(r"\d", "".join(part["text"] for part in artifact["parts"]))
+    doubled = again and face.server.line in DOUBLES
+    assert len(numbers) > 4 if doubled else numbers == ["1", "2", "3", "4"]
 
 
 def test_the_same_message_id_twice_runs_twice(face: Face) -> None:
