@@ -6,6 +6,7 @@ four ends. Cancellation alone passes through, and leaves the exchange to be read
 
 from __future__ import annotations
 
+import math
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
@@ -184,7 +185,7 @@ class Carrier:
         if errand.sink is not None and is_event_stream(response):
             return await self._streamed(response, errand.sink, exchange)
         try:
-            await read_body(response, received)
+            await read_body(response, received, idle_seconds=self._patience(errand))
         except BaseException:
             received.cut()
             await give_up(response)
@@ -194,13 +195,15 @@ class Carrier:
     async def _sent(
         self, request: httpx.Request, auth: httpx.Auth | None, errand: Errand
     ) -> httpx.Response:
-        """Send a request. A peer may hold a send as long as it works, but not a subscription."""
-        send = self._client.send
-        if errand.sink is None or errand.scan is not None:
-            return await send(request, stream=True, auth=auth, follow_redirects=False)
-        with anyio.move_on_after(self.bounds.stream_idle_seconds):
-            return await send(request, stream=True, auth=auth, follow_redirects=False)
-        raise SilentStreamError(self.bounds.stream_idle_seconds)
+        patience = self._patience(errand)
+        with anyio.move_on_after(patience):
+            return await self._client.send(request, stream=True, auth=auth, follow_redirects=False)
+        raise SilentStreamError(patience)
+
+    def _patience(self, errand: Errand) -> float:
+        """Return how long the peer may be silent: a send as long as it works, no subscription."""
+        subscribes = errand.sink is not None and errand.scan is None
+        return self.bounds.stream_idle_seconds if subscribes else math.inf
 
     async def _streamed(self, response: httpx.Response, sink: Sink, exchange: Exchange) -> Answer:
         """Hand a stream on to its end; whoever is told to stop closes the connection at once."""

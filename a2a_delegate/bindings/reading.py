@@ -103,11 +103,14 @@ class Received:
             self._exchange.on_id(task_id)
 
 
-async def read_body(response: httpx.Response, received: Received) -> None:
+async def read_body(
+    response: httpx.Response, received: Received, *, idle_seconds: float = math.inf
+) -> None:
     """Read a reply's body into `received`; at its end the connection is free again.
 
-    Raises UnreadableBodyError when it is no body to be read, and whatever the transport raises
-    when it is cut. The response is to be given up then.
+    Raises UnreadableBodyError when it is no body to be read, SilentStreamError when no byte comes
+    for `idle_seconds`, and whatever the transport raises when it is cut. The response is to be
+    given up then.
     """
     if response.is_stream_consumed:
         # A hook of the caller's client, or a transport without a network, has read it already.
@@ -122,16 +125,21 @@ async def read_body(response: httpx.Response, received: Received) -> None:
     # The stream itself: of the generators that httpx has for it, each is one more to end early.
     chunks = aiter(_stream_of(response))
     pieces = 0
-    try:
-        async for chunk in chunks:
-            received.add(chunk, complete=received.size_with(chunk) == length)
-            pieces += 1
-            if not pieces % _IN_A_ROW:
-                # A cancellation waits for the stream's own next wait, which ends its generators.
-                await anyio.lowlevel.cancel_shielded_checkpoint()
-    except UnreadableBodyError:
-        await _let_go(chunks)
-        raise
+    with anyio.move_on_after(idle_seconds) as silence:
+        try:
+            async for chunk in chunks:
+                received.add(chunk, complete=received.size_with(chunk) == length)
+                pieces += 1
+                if not pieces % _IN_A_ROW:
+                    # A cancellation waits for the stream's own next wait, which ends its
+                    # generators.
+                    await anyio.lowlevel.cancel_shielded_checkpoint()
+                silence.deadline = anyio.current_time() + idle_seconds
+        except UnreadableBodyError:
+            await _let_go(chunks)
+            raise
+    if silence.cancelled_caught:
+        raise SilentStreamError(idle_seconds)
     await response.aclose()
     _refuse(encoding)
 

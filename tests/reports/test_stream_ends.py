@@ -17,6 +17,7 @@ from a2a_delegate import (
     Unknown,
 )
 from a2a_delegate.testing import (
+    Dribble,
     DropAfterAccepting,
     DropBeforeReading,
     EventKind,
@@ -30,6 +31,7 @@ from a2a_delegate.testing import (
     StopStream,
     StreamEnd,
     Subscription,
+    Unstreamed,
     WithoutEvents,
     WorkEndsWithStream,
     WorkState,
@@ -112,7 +114,7 @@ async def test_a_stream_that_is_closed_cleanly_while_its_task_goes_on_is_resumed
     if pings:
         for operation in (Operation.SEND, Operation.SUBSCRIBE):
             peer.always(operation, Pings(15.0))
-    work = 2.5 * seconds
+    work = 2.2 * seconds
     balancer = Balancer(peer, seconds=seconds)
     async with delegate_behind(balancer, timeout=1_000, stream_idle_timeout=400) as delegate:
         result = await delegate.dispatch(f"slow {work:g}", observer=notes)
@@ -246,6 +248,8 @@ async def test_a_stream_of_comments_alone_hides_no_end(way: Way) -> None:
         StopStream(0, Stop.SILENCE),
         Pings(10, StopStream(0, Stop.SILENCE)),
         Hang(),
+        Dribble(20, 900.0, Unstreamed()),
+        Dribble(20, 900.0, Respond(500, {"content-type": "text/plain"}, "sorry, " * 9)),
     ],
     ids=repr,
 )

@@ -435,6 +435,29 @@ async def test_the_body_of_an_error_to_a_subscription_is_told(way: Way, framing:
     assert "it is broken" in str(failed.error)
 
 
+@pytest.mark.spec("WATCH-5")
+@pytest.mark.report("S13", "S26")
+@WAYS
+@pytest.mark.parametrize("status", [200, 500])
+async def test_a_subscription_that_is_answered_by_half_a_body_is_left(
+    way: Way, status: int
+) -> None:
+    peer = streaming_peer(way)
+    peer.script(Operation.SEND, StopStream(1, Stop.CUT))
+    half = Respond(status, {"content-type": "application/json"}, {"x": "y" * 600})
+    peer.script(Operation.SUBSCRIBE, Dribble(500, 60.0, half))
+    notes = Notes()
+    async with delegating(peer, stream_idle_timeout=0.3) as (delegate, port):
+        result = await delegate.dispatch("slow 1", observer=notes)
+    assert isinstance(result, Completed)
+    assert result.output == text_told(notes) == "result of slow 1"
+    left = [one for one in port.over if one.request.operation is Operation.SUBSCRIBE]
+    assert left[0].parting is Parting.LEFT
+    failed = [one.error for one in notes.of(AttemptFailed) if one.attempt.operation == "subscribe"]
+    assert isinstance(failed[0], LostReplyError)
+    assert failed[0].phase == "idle"
+
+
 @pytest.mark.report("S9")
 @WAYS
 async def test_an_event_without_end_is_left_before_much_of_it_has_come(way: Way) -> None:
