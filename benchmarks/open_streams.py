@@ -5,8 +5,8 @@
 Each way runs in an environment that has it, against streaming_agent.py at `URL`, whose streams show
 the task, so many pieces of an artifact, and the end. Reads orders from standard input, a JSON
 object a line with the fields of `Order`, and answers each line with a JSON object. What is said of
-events was measured from the moment on at which all streams were open, until the first of them had
-shown its last piece:
+events was measured from the first piece on that one of them showed, when all were open, until the
+first of them had shown its last piece:
 
 - `opening`, `event`, `ending`: seconds of CPU, for one stream before, for one event, and for one
   stream afterwards, with whatever it takes to be sure of the outcome;
@@ -45,6 +45,8 @@ CLOSING_SECONDS: Final = 5.0
 """How long it may take the event loop to be rid of what has been closed."""
 
 _FILES: Final = Path("/dev/fd")
+_FIRST_PIECE: Final = 2
+"""The number of the event in which a stream shows it, after the task."""
 
 
 @dataclass(frozen=True)
@@ -60,23 +62,24 @@ class Course:
 
     def __init__(self, order: Order, pieces: int) -> None:
         self.shown = [0] * order.streams
+        self.goes_on = anyio.Event()
         self.late: list[float] = []
         self.held = 0
-        self.all_open: float | None = None
+        self.first_piece: float | None = None
         self.first_done: float | None = None
         self.events = 0
-        self._begun = 0
-        self._last_piece = 1 + pieces
+        self._pieces = pieces
 
     def event(self, stream: int) -> None:
         """Take that a stream has shown another event."""
         self.shown[stream] += 1
-        self.events += self.all_open is not None and self.first_done is None
-        if self.shown[stream] == 1:
-            self._begun += 1
-            if self._begun == len(self.shown):
-                self.all_open = time.process_time()
-        elif self.shown[stream] == self._last_piece and self.first_done is None:
+        self.events += self.first_piece is not None and self.first_done is None
+        if self.shown[stream] == _FIRST_PIECE and self.first_piece is None:
+            if not all(self.shown):
+                raise ValueError("a stream went on before all were open")
+            self.first_piece = time.process_time()
+            self.goes_on.set()
+        elif self.shown[stream] == 1 + self._pieces and self.first_done is None:
             self.first_done = time.process_time()
             if tracemalloc.is_tracing():
                 gc.collect()
@@ -85,12 +88,11 @@ class Course:
 
     async def watch_the_loop(self) -> None:
         """Sleep, again and again, and note by how much too long."""
+        await self.goes_on.wait()
         while self.first_done is None:
-            counts = self.all_open is not None
             began = time.perf_counter()
             await anyio.sleep(SLEEP)
-            if counts:
-                self.late.append(time.perf_counter() - began - SLEEP)
+            self.late.append(time.perf_counter() - began - SLEEP)
 
 
 Follow: TypeAlias = "Callable[[int], Coroutine[object, object, None]]"
@@ -122,7 +124,9 @@ async def by_delegate(url: str, course: Course, follow_all: FollowAll) -> None:
         result = await delegate.dispatch(PROMPT, observer=partial(observe, stream))
         result.raise_for_status()
 
-    async with connect(url, config=A2ADelegateConfig(watch="stream")) as delegate:
+    # Beside a stream the task is asked for every 30 seconds in the long run, and so from the first.
+    config = A2ADelegateConfig(watch="stream", poll_interval=3.0)
+    async with connect(url, config=config) as delegate:
         await follow_all(follow)
 
 
@@ -222,14 +226,14 @@ async def carry_out(way: str, url: str, pieces: int, order: Order) -> dict[str, 
     ended = time.process_time()
     check([pieces + 2] * order.streams, course.shown)
     await check_nothing_left(opened)
-    if course.all_open is None or course.first_done is None:
+    if course.first_piece is None or course.first_done is None:
         raise ValueError("there was no moment at which all streams were open")
     if order.held:
         return {"held": (course.held - before) / order.streams}
     percentiles = statistics.quantiles(course.late, n=100, method="inclusive")
     return {
-        "opening": (course.all_open - began) / order.streams,
-        "event": (course.first_done - course.all_open) / course.events,
+        "opening": (course.first_piece - began) / order.streams,
+        "event": (course.first_done - course.first_piece) / course.events,
         "ending": (ended - course.first_done) / order.streams,
         "late": [percentiles[49], percentiles[98], max(course.late)],
     }

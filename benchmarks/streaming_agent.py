@@ -1,11 +1,11 @@
 """An agent that streams the work on its tasks, as cheaply as HTTP/1.1 allows.
 
-    python streaming_agent.py [--events 5] [--pause 1] [--together 1]
+    python streaming_agent.py [--events 5] [--pause 1] [--together 1] [--rest 5]
 
 Run as a program it prints its URL and serves on loopback until its standard input ends. A stream
-shows the task at once; then, once `--together` of them are open, that many pieces of an artifact,
-one every `--pause` seconds, and the end. The streams take turns evenly. It speaks what
-completing_agent.py speaks, and shows a task that is asked for as its stream has.
+shows the task at once; then, `--rest` seconds after `--together` of them are open, so many pieces
+of an artifact, one every `--pause` seconds, and the end. The streams take turns evenly. It speaks
+what completing_agent.py speaks, and shows a task that is asked for as its stream has.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ def _artifact(pieces: int) -> dict[str, object]:
 class Agent:
     """What the agent knows: its tasks, and the streams that wait for others."""
 
-    def __init__(self, *, events: int, pause: float, together: int) -> None:
+    def __init__(self, *, events: int, pause: float, together: int, rest: float) -> None:
+        self._rest = rest
         self._events = events
         self._pause = pause
         self._together = together
@@ -96,9 +97,9 @@ class Agent:
         self._waiting.append(work)
         if len(self._waiting) < self._together:
             return
-        now = asyncio.get_running_loop().time()
+        begin = asyncio.get_running_loop().time() + self._rest
         for number, one in enumerate(self._waiting):
-            self._later(one, now + self._pause * (1 + number / self._together))
+            self._later(one, begin + self._pause * number / self._together)
         self._waiting = []
 
     def _later(self, work: Work, due: float) -> None:
@@ -140,8 +141,14 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=5, help="pieces of an answer in a stream")
     parser.add_argument("--pause", type=float, default=1.0, help="seconds between two of them")
     parser.add_argument("--together", type=int, default=1, help="streams that wait for each other")
+    parser.add_argument("--rest", type=float, default=5.0, help="seconds that they wait then")
     options = parser.parse_args()
-    agent = Agent(events=options.events, pause=options.pause, together=options.together)
+    agent = Agent(
+        events=options.events,
+        pause=options.pause,
+        together=options.together,
+        rest=options.rest,
+    )
     asyncio.run(serve(lambda: StreamingConnection(agent)))
 
 

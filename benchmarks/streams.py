@@ -13,13 +13,14 @@ JSON and the event of A2A in it as well, where httpx-sse, which knows nothing of
 
 `open`: many streams at once in one process (open_streams.py), each followed to its end, at an agent
 in a process of its own (streaming_agent.py) whose streams show `--rate` events a second in all. The
-delegate follows with `watch="stream"` and tells an observer each; it confirms each end by a get,
-asks for the task beside a stream that takes longer than ten seconds, and gives an outcome. The
-others read events and no more: httpx-sse over a bare client, with their JSON, and a2a-sdk's client.
-CPU is that of the following process: of one stream until all are open, of one event from then until
-the first stream has shown its last piece, and of one stream after that. `late` is by how much a
-task that sleeps 10 ms wakes up too late meanwhile, `held` the bytes that Python holds for a stream.
-A stream that does not complete, or leaves a socket or a task behind, ends the program.
+delegate follows with `watch="stream"` and tells an observer each; it asks for the task beside a
+stream every 30 seconds, which takes part from `--seconds 30` on, confirms the end by another get,
+and gives an outcome. The others read events and no more: httpx-sse over a bare client, with their
+JSON, and a2a-sdk's client. CPU is that of the following process: of one stream until all are open,
+of one event from then until the first stream has shown its last piece, and of one stream after
+that. `late` is by how much a task that sleeps 10 ms wakes up too late while the events come, `held`
+the bytes that Python holds for a stream. A stream that does not complete, or leaves a socket or a
+task behind, ends the program.
 
 All ways take turns, so that what else happens on the machine falls on each of them; ratios are
 medians over the pairs of turns. The memory is the most that Python held at once for the large
@@ -55,6 +56,9 @@ LINEAR: Final = 1.2
 """The memory of a large event, in sizes of it, may be that many times that of a smaller one."""
 OWN: Final = 100 * 1024
 """Bytes that an open stream may hold beyond what it holds with httpx-sse."""
+
+OPENED_A_SECOND: Final = 150
+"""Streams that any way opens in a second, also on a busy machine."""
 
 Readers: TypeAlias = "dict[str, subprocess.Popen[bytes]]"
 
@@ -162,7 +166,11 @@ def measure_open(options: argparse.Namespace) -> list[dict[str, object]]:
     for streams in options.streams:
         pause = streams / options.rate
         pieces = max(round(options.seconds / pause), 2)
-        agent = (f"--events={pieces}", f"--pause={pause}", f"--together={streams}")
+        rest = 1 + streams / OPENED_A_SECOND
+        agent = (
+            *(f"--events={pieces}", f"--pause={pause}"),
+            *(f"--together={streams}", f"--rest={rest}"),
+        )
         with (
             running_agent(*agent, program="streaming_agent.py") as url,
             running_readers(
