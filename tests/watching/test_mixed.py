@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
     from a2a_delegate.testing import Behaviour
 
-SEED: Final = random.SystemRandom().randrange(2**32)
+SEED: Final = os.environ.get("A2A_DELEGATE_SEED", "20")
 
 _CONTENT: Final[Mapping[str, Callable[[Behaviour], Behaviour]]] = {
     "all": lambda then: then,
