@@ -125,7 +125,7 @@ class _Stream:
                 self._exchange.show(shown)
                 return True
             body = self._unreadable(shown.reason, event.data, shown.task_id)
-        elif isinstance(body, Unreadable) and event.name == "error":
+        if isinstance(body, Unreadable) and event.name == "error":
             said = event.data[:EVIDENCE].decode(errors="replace")
             error = A2ARequestError(method=self._errand.name, status=_OK, message=said)
             body = Fault(FaultKind.OTHER, error)

@@ -77,6 +77,23 @@ async def dispatched(
         return await delegate.dispatch(prompt, observer=notes)
 
 
+class Renewing(httpx.Auth):
+    """A bearer token that is made anew when the peer refuses the old one."""
+
+    def __init__(self) -> None:
+        self.made = 0
+
+    async def async_auth_flow(
+        self, request: httpx.Request
+    ) -> AsyncGenerator[httpx.Request, httpx.Response]:
+        request.headers["authorization"] = f"Bearer {self.made}"
+        response = yield request
+        if response.status_code == httpx.codes.UNAUTHORIZED:
+            self.made += 1
+            request.headers["authorization"] = f"Bearer {self.made}"
+            yield request
+
+
 # -- replies ---------------------------------------------------------------------------------------
 
 

@@ -19,7 +19,9 @@ from a2a_delegate import (
     UsageError,
 )
 from a2a_delegate.testing import (
+    InsertBytes,
     Operation,
+    Redirect,
     Respond,
     RpcError,
     ScriptedPeer,
@@ -27,7 +29,7 @@ from a2a_delegate.testing import (
     StopStream,
     Unstreamed,
 )
-from tests.reports.staging import Notes, requests_of, runs
+from tests.reports.staging import Notes, Renewing, delegate_of, requests_of, runs
 from tests.reports.streaming import (
     INTERFACES,
     THREE,
@@ -170,6 +172,73 @@ async def test_a_send_that_asks_for_a_stream_is_repeated_when_the_peer_says(way:
     first, second = [one.when for one in requests_of(peer, Operation.SEND)]
     assert second - first >= 7
     assert runs(peer) == 1
+
+
+SAID = ["it broke", '{"error": "it broke"}', '{"detail": [{"msg": "it broke"}]}', '"it broke"']
+
+
+@pytest.mark.report("S5", "S6")
+@WAYS
+@pytest.mark.parametrize("data", SAID)
+async def test_an_event_that_is_called_an_error_is_one_whatever_it_holds(
+    way: Way, data: str
+) -> None:
+    peer = streaming_peer(way, lists=False)
+    peer.script(Operation.SEND, Respond(200, STREAM, f"event: error\ndata: {data}\n\n"))
+    result, _ = await watched(peer)
+    assert isinstance(result, Failed)
+    assert isinstance(result.error, A2ARequestError)
+    assert "it broke" in str(result.error)
+    assert result.effect is Effect.MAY_HAVE_RUN
+    assert peer.truth.sends == 1
+
+
+@pytest.mark.report("S5")
+@WAYS
+@pytest.mark.parametrize("data", SAID)
+async def test_a_stream_that_an_error_ends_is_resumed_and_the_error_is_told(
+    way: Way, data: str
+) -> None:
+    peer = streaming_peer(way)
+    event = f"event: error\ndata: {data}\n\n".encode()
+    peer.script(Operation.SEND, InsertBytes(3, event))
+    result, notes = await watched(peer)
+    assert isinstance(result, Completed)
+    assert result.output == text_told(notes) == THREE
+    (cut,) = cuts(notes)
+    assert isinstance(cut.error, A2ARequestError)
+    assert "it broke" in str(cut.error)
+
+
+@pytest.mark.report("S5", "R14")
+@WAYS
+async def test_a_token_that_lapses_is_renewed_for_streams_too(way: Way) -> None:
+    peer = streaming_peer(way)
+    refused = Respond(401, {"www-authenticate": "Bearer"})
+    async with delegate_of(peer, auth=Renewing()) as delegate:
+        peer.script(Operation.SEND, refused, StopStream(1, Stop.CUT))
+        peer.script(Operation.SUBSCRIBE, refused)
+        result = await delegate.dispatch("slow 5")
+    assert isinstance(result, Completed)
+    assert runs(peer) == 1
+    tokens = [one.headers["authorization"] for one in subscriptions(peer)]
+    assert tokens == ["Bearer 1", "Bearer 2"]
+
+
+@pytest.mark.report("P27")
+@WAYS
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_request_for_a_stream_is_never_redirected(way: Way, status: int) -> None:
+    peer = streaming_peer(way, lists=False)
+    peer.script(Operation.SEND, Redirect(status, "https://elsewhere.example/"))
+    result, _ = await watched(peer)
+    assert isinstance(result, Failed | Rejected)
+    assert result.safe_to_retry is (status in {307, 308})
+    peer.script(Operation.SEND, StopStream(1, Stop.CUT))
+    peer.always(Operation.SUBSCRIBE, Redirect(status, "https://elsewhere.example/"))
+    result, _ = await watched(peer, "slow 20")
+    assert isinstance(result, Completed)
+    assert {one.url.split("/")[2] for one in peer.truth.requests} == {"peer.example"}
 
 
 # -- a single reply --------------------------------------------------------------------------------

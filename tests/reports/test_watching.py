@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import anyio
-import httpx
 import pytest
 
 from a2a_delegate import (
@@ -34,6 +33,7 @@ from a2a_delegate.testing import (
 )
 from tests.reports.staging import (
     VERSIONS,
+    Renewing,
     changed,
     delegate_of,
     requests_of,
@@ -44,29 +44,10 @@ from tests.reports.staging import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
     from a2a_delegate.testing import Behaviour
     from tests.reports.staging import Json
 
 pytestmark = [pytest.mark.anyio, pytest.mark.virtual_time]
-
-
-class Renewing(httpx.Auth):
-    """A bearer token that is made anew when the peer refuses the old one."""
-
-    def __init__(self) -> None:
-        self.made = 0
-
-    async def async_auth_flow(
-        self, request: httpx.Request
-    ) -> AsyncGenerator[httpx.Request, httpx.Response]:
-        request.headers["authorization"] = f"Bearer {self.made}"
-        response = yield request
-        if response.status_code == httpx.codes.UNAUTHORIZED:
-            self.made += 1
-            request.headers["authorization"] = f"Bearer {self.made}"
-            yield request
 
 
 REFUSED = Respond(401, {"www-authenticate": 'Bearer error="invalid_token"'})
