@@ -5,18 +5,23 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
 
 from a2a_delegate import (
     AttemptFailed,
+    Cancelled,
     CancelReceipt,
+    CancelToken,
     Completed,
     Effect,
+    Failed,
     LostReplyError,
     TimedOut,
     Unknown,
 )
 from a2a_delegate.testing import (
+    Delay,
     Dribble,
     DropAfterAccepting,
     DropBeforeReading,
@@ -26,6 +31,7 @@ from a2a_delegate.testing import (
     Opening,
     Operation,
     Pings,
+    RefusedCancel,
     Respond,
     Stop,
     StopStream,
@@ -36,7 +42,7 @@ from a2a_delegate.testing import (
     WorkEndsWithStream,
     WorkState,
 )
-from tests.reports.staging import Notes, requests_of, runs
+from tests.reports.staging import Notes, delegate_of, requests_of, runs
 from tests.reports.streaming import (
     EVENTS,
     THREE,
@@ -45,6 +51,9 @@ from tests.reports.streaming import (
     Way,
     cuts,
     delegate_behind,
+    rewritten,
+    said_in,
+    spelled,
     streaming_peer,
     streams,
     subscriptions,
@@ -54,7 +63,9 @@ from tests.reports.streaming import (
 )
 
 if TYPE_CHECKING:
-    from a2a_delegate.testing import Behaviour
+    from a2a_delegate import DelegateResult
+    from a2a_delegate.testing import Behaviour, ScriptedPeer
+    from tests.reports.staging import Json
 
 pytestmark = [pytest.mark.anyio, pytest.mark.virtual_time]
 
@@ -351,3 +362,78 @@ async def test_a_task_that_its_server_forgot_with_the_stream_times_out_with_what
     assert artifact.text.startswith("chunk 1 chunk 2 chunk 3 ")
     assert text_told(notes) == artifact.text
     assert result.receipt is CancelReceipt.CONFIRMED
+
+
+# -- streams that nobody waits for any more --------------------------------------------------------
+
+
+async def cancelled_at(peer: ScriptedPeer, seconds: float, prompt: str) -> DelegateResult:
+    """Delegate, and cancel after so many seconds."""
+    token = CancelToken()
+    async with delegate_of(peer) as delegate, anyio.create_task_group() as group:
+
+        async def cancel() -> None:
+            await anyio.sleep(seconds)
+            token.cancel("enough")
+
+        group.start_soon(cancel)
+        result = await delegate.dispatch(prompt, cancel=token)
+    return result
+
+
+@pytest.mark.report("C1", "C5")
+@WAYS
+@pytest.mark.parametrize(
+    "held", [Delay(0.4), Delay(0.4, StopStream(1, Stop.SILENCE)), Delay(1.0)], ids=repr
+)
+async def test_a_cancel_before_the_first_event_waits_a_moment_for_the_id(
+    way: Way, held: Delay
+) -> None:
+    peer = streaming_peer(way)
+    peer.script(Operation.SEND, held)
+    result = await cancelled_at(peer, 0.2, "stuck")
+    assert isinstance(result, Cancelled)
+    if held.seconds < 0.2 + 0.5 or way.version == "1.0":
+        assert (result.receipt, result.effect) == (CancelReceipt.CONFIRMED, Effect.RAN)
+        assert peer.truth.tasks[0].state is WorkState.CANCELED
+    else:
+        # Nobody was told the id in time, and these versions list none.
+        assert (result.receipt, result.effect) == (CancelReceipt.UNREACHED, Effect.MAY_HAVE_RUN)
+    assert peer.truth.open == 0
+
+
+@pytest.mark.report("C3", "C6", "S10")
+@WAYS
+@pytest.mark.parametrize("seconds", [0.05, 0.35, 1.0])
+async def test_a_cancel_between_events_leaves_the_stream_and_cancels_the_task(
+    way: Way, seconds: float
+) -> None:
+    peer = streaming_peer(way)
+    result = await cancelled_at(peer, seconds, "chunks 300")
+    assert isinstance(result, Cancelled)
+    assert (result.by, result.reason, result.receipt) == ("caller", "enough", "confirmed")
+    assert (result.effect, result.safe_to_retry) == (Effect.RAN, False)
+    (artifact,) = result.artifacts
+    assert artifact.text.startswith("chunk 1")
+    (left,) = streams(peer)
+    assert left.stream is not None
+    assert left.stream.end is StreamEnd.CLIENT
+    assert left.stream.closed == pytest.approx(left.when + seconds, abs=0.01), "at once"
+    assert peer.truth.cancels == 1
+
+
+@pytest.mark.report("C14")
+@WAYS
+async def test_what_the_peer_makes_of_a_stream_that_was_left_counts_as_it_says(way: Way) -> None:
+    peer = streaming_peer(way)
+
+    def fail(held: Json) -> None:
+        task = held.get("task", held)
+        task["status"] = {"state": spelled(way, "failed"), "message": said_in(way, "aborted")}
+
+    peer.script(Operation.CANCEL, RefusedCancel())
+    peer.always(Operation.GET, rewritten(fail))
+    result = await cancelled_at(peer, 0.2, "stuck")
+    assert isinstance(result, Failed)
+    assert "aborted" in str(result.error)
+    assert result.late

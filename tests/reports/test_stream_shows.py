@@ -24,6 +24,7 @@ from a2a_delegate.testing import (
     EventOrder,
     Gathered,
     GreedyFirstChunk,
+    Hang,
     InsertEvent,
     Intruder,
     Operation,
@@ -42,6 +43,7 @@ from tests.reports.streaming import (
     cuts,
     rewritten,
     said_in,
+    spelled,
     statuses_rewritten,
     streaming_peer,
     subscriptions,
@@ -63,7 +65,9 @@ pytestmark = [pytest.mark.anyio, pytest.mark.virtual_time]
 @pytest.mark.report("S14")
 @WAYS
 @pytest.mark.parametrize(
-    "gets", [None, Respond(500), Respond(404), Respond(401)], ids=["get", "500", "404", "401"]
+    "gets",
+    [None, Respond(500), Respond(404), Respond(401), Hang()],
+    ids=["get", "500", "404", "401", "silence"],
 )
 @pytest.mark.parametrize("how", Stop)
 async def test_an_end_counts_whatever_the_connection_does_after_it(
@@ -77,6 +81,7 @@ async def test_an_end_counts_whatever_the_connection_does_after_it(
     assert isinstance(result, Completed)
     assert result.output == text_told(notes) == THREE
     assert result.effect is Effect.RAN
+    assert notes.time_of(Settled) <= 0.3 + 5 + 0.1, "within `recovery_timeout`"
     assert not cuts(notes)
     assert not subscriptions(peer)
     assert peer.truth.cancels == 0
@@ -107,6 +112,38 @@ async def test_a_failure_that_a_stream_shows_is_one(
     assert not result.artifacts
     assert text_told(notes) == ""
     assert (peer.truth.sends, peer.truth.cancels) == (1, 0)
+
+
+@pytest.mark.report("S14", "P36")
+@WAYS
+@pytest.mark.parametrize("how", Stop)
+async def test_a_message_alone_is_the_answer_whatever_its_stream_does_then(
+    way: Way, how: Stop
+) -> None:
+    peer = streaming_peer(way)
+    peer.script(Operation.SEND, StopStream(1, how))
+    result, notes = await watched(peer, "hello")
+    assert isinstance(result, Completed)
+    assert result.output == "hello from Scripted peer"
+    assert notes.time_of(Settled) < 0.1
+    assert not cuts(notes)
+    assert peer.truth.open == 0
+
+
+@pytest.mark.report("R13")
+@WAYS
+async def test_a_rejection_after_work_was_seen_is_no_proof_that_nothing_ran(way: Way) -> None:
+    peer = streaming_peer(way)
+
+    def reject(said: Json) -> None:
+        if str(said["state"]).lower().endswith("completed"):
+            said["state"] = spelled(way, "rejected")
+
+    for operation in (Operation.SEND, Operation.GET):
+        peer.always(operation, statuses_rewritten(reject))
+    result, _ = await watched(peer)
+    assert isinstance(result, Rejected)
+    assert (result.effect, result.safe_to_retry) == (Effect.RAN, False)
 
 
 SPELLINGS = {
