@@ -12,13 +12,13 @@ from a2a_delegate import (
     AttemptFailed,
     Cancelled,
     CancelReceipt,
-    CancelToken,
     Completed,
     Effect,
     Failed,
     LostReplyError,
     TimedOut,
     Unknown,
+    open_delegation,
 )
 from a2a_delegate.testing import (
     Delay,
@@ -369,16 +369,9 @@ async def test_a_task_that_its_server_forgot_with_the_stream_times_out_with_what
 
 async def cancelled_at(peer: ScriptedPeer, seconds: float, prompt: str) -> DelegateResult:
     """Delegate, and cancel after so many seconds."""
-    token = CancelToken()
-    async with delegate_of(peer) as delegate, anyio.create_task_group() as group:
-
-        async def cancel() -> None:
-            await anyio.sleep(seconds)
-            token.cancel("enough")
-
-        group.start_soon(cancel)
-        result = await delegate.dispatch(prompt, cancel=token)
-    return result
+    async with delegate_of(peer) as delegate, open_delegation(delegate, prompt) as delegation:
+        await anyio.sleep(seconds)
+        return await delegation.cancel("enough")
 
 
 @pytest.mark.report("C1", "C5")
