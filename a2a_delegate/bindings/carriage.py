@@ -196,8 +196,11 @@ class Carrier:
         self, request: httpx.Request, auth: httpx.Auth | None, errand: Errand
     ) -> httpx.Response:
         patience = self._patience(errand)
+        sent = self._client.send(request, stream=True, auth=auth, follow_redirects=False)
+        if patience == math.inf:
+            return await sent
         with anyio.move_on_after(patience):
-            return await self._client.send(request, stream=True, auth=auth, follow_redirects=False)
+            return await sent
         raise SilentStreamError(patience)
 
     def _patience(self, errand: Errand) -> float:

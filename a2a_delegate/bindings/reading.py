@@ -34,6 +34,9 @@ _LEFTOVERS = 20_000
 """Pieces that may be taken off a stream that is being given up: what one read can hold."""
 
 
+_UNBOUNDED = contextlib.nullcontext()
+
+
 class UnreadableBodyError(Exception):
     """The body is none that is read here: too large, or in an encoding that nobody asked for."""
 
@@ -125,7 +128,9 @@ async def read_body(
     # The stream itself: of the generators that httpx has for it, each is one more to end early.
     chunks = aiter(_stream_of(response))
     pieces = 0
-    with anyio.move_on_after(idle_seconds) as silence:
+    # Most replies may take their time, and a scope would cost them a hundredth of a request.
+    is_bounded = idle_seconds < math.inf
+    with anyio.move_on_after(idle_seconds) if is_bounded else _UNBOUNDED as silence:
         try:
             async for chunk in chunks:
                 received.add(chunk, complete=received.size_with(chunk) == length)
@@ -134,11 +139,12 @@ async def read_body(
                     # A cancellation waits for the stream's own next wait, which ends its
                     # generators.
                     await anyio.lowlevel.cancel_shielded_checkpoint()
-                silence.deadline = anyio.current_time() + idle_seconds
+                if silence is not None:
+                    silence.deadline = anyio.current_time() + idle_seconds
         except UnreadableBodyError:
             await _let_go(chunks)
             raise
-    if silence.cancelled_caught:
+    if silence is not None and silence.cancelled_caught:
         raise SilentStreamError(idle_seconds)
     await response.aclose()
     _refuse(encoding)
