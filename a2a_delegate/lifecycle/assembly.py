@@ -69,7 +69,7 @@ _NOTHING_AHEAD = _Ahead()
 
 @dataclasses.dataclass(slots=True, eq=False, repr=False)
 class _Growing:
-    """One artifact: all that was said of it but its parts, and those so far."""
+    """One artifact: all that was said of it, and its parts so far, which may be more."""
 
     said: Artifact
     parts: list[Part]
@@ -170,7 +170,7 @@ class Assembly:
 
 
 def _growing(shown: Artifact, *, size: int = 0, streamed: bool = False) -> _Growing:
-    return _Growing(replace(shown, parts=()), list(shown.parts), size, streamed)
+    return _Growing(shown, list(shown.parts), size, streamed)
 
 
 def _ahead(parts: Iterable[Part]) -> _Ahead:
@@ -188,7 +188,7 @@ def _news(task_id: str, shown: Artifact, known: _Growing | None) -> ArtifactChun
     rest = None if known is None or known.cut else _rest(shown.parts, known.parts)
     if known is None or rest is None:
         return ArtifactChunk(task_id, shown)
-    if rest or replace(shown, parts=()) != known.said:
+    if rest or shown != replace(known.said, parts=shown.parts):
         return ArtifactChunk(task_id, replace(shown, parts=rest), append=True)
     return None
 
