@@ -11,7 +11,8 @@ first of them had shown its last piece:
 - `opening`, `event`, `ending`: seconds of CPU, for one stream before, for one event, and for one
   stream afterwards, with whatever it takes to be sure of the outcome;
 - `late`: by how many seconds a task that sleeps 10 ms woke up too late: the median, the 99th
-  percentile, and the most;
+  percentile, and the most; `busy`: the same, but for what other processes are to blame for: no more
+  than the CPU that this process spent in the time;
 - `held`: the bytes that Python held for one stream; an order for it has no other answer, for
   counting them takes more CPU than all else.
 
@@ -64,6 +65,7 @@ class Course:
         self.shown = [0] * order.streams
         self.goes_on = anyio.Event()
         self.late: list[float] = []
+        self.busy: list[float] = []
         self.held = 0
         self.first_piece: float | None = None
         self.first_done: float | None = None
@@ -90,9 +92,10 @@ class Course:
         """Sleep, again and again, and note by how much too long."""
         await self.goes_on.wait()
         while self.first_done is None:
-            began = time.perf_counter()
+            began, spent = time.perf_counter(), time.process_time()
             await anyio.sleep(SLEEP)
             self.late.append(time.perf_counter() - began - SLEEP)
+            self.busy.append(min(self.late[-1], time.process_time() - spent))
 
 
 Follow: TypeAlias = "Callable[[int], Coroutine[object, object, None]]"
@@ -230,13 +233,19 @@ async def carry_out(way: str, url: str, pieces: int, order: Order) -> dict[str, 
         raise ValueError("there was no moment at which all streams were open")
     if order.held:
         return {"held": (course.held - before) / order.streams}
-    percentiles = statistics.quantiles(course.late, n=100, method="inclusive")
     return {
         "opening": (course.first_piece - began) / order.streams,
         "event": (course.first_done - course.first_piece) / course.events,
         "ending": (ended - course.first_done) / order.streams,
-        "late": [percentiles[49], percentiles[98], max(course.late)],
+        "late": summed_up(course.late),
+        "busy": summed_up(course.busy),
     }
+
+
+def summed_up(samples: list[float]) -> list[float]:
+    """Return the median, the 99th percentile, and the most."""
+    percentiles = statistics.quantiles(samples, n=100, method="inclusive")
+    return [percentiles[49], percentiles[98], max(samples)]
 
 
 def what_is_open() -> tuple[int, int]:

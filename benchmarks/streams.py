@@ -18,9 +18,9 @@ stream every 30 seconds, which takes part from `--seconds 30` on, confirms the e
 and gives an outcome. The others read events and no more: httpx-sse over a bare client, with their
 JSON, and a2a-sdk's client. CPU is that of the following process: of one stream until all are open,
 of one event from then until the first stream has shown its last piece, and of one stream after
-that. `late` is by how much a task that sleeps 10 ms wakes up too late while the events come, `held`
-the bytes that Python holds for a stream. A stream that does not complete, or leaves a socket or a
-task behind, ends the program.
+that. `late` is by how much a task that sleeps 10 ms wakes up too late while the events come, `busy`
+the same without what other processes are to blame for, `held` the bytes that Python holds for a
+stream. A stream that does not complete, or leaves a socket or a task behind, ends the program.
 
 All ways take turns, so that what else happens on the machine falls on each of them; ratios are
 medians over the pairs of turns. The memory is the most that Python held at once for the large
@@ -188,8 +188,9 @@ def measure_open(options: argparse.Namespace) -> list[dict[str, object]]:
             ratio: dict[str, float] = facts["ratio"]  # type: ignore[assignment]
             met = way != "event" or ratio["httpx-sse"] <= options.at_most
             measured.append({**stream, "way": way, **facts, "met": met})
-        late = {way: lateness([it["late"] for it in all_of]) for way, all_of in answers.items()}
-        measured.append({**stream, "way": "late", "milliseconds": late, "met": True})
+        for way in ("late", "busy"):
+            late = {one: lateness([it[way] for it in all_of]) for one, all_of in answers.items()}
+            measured.append({**stream, "way": way, "milliseconds": late, "met": True})
         kibibytes = {way: round(size / 1024, 1) for way, size in held.items()}
         met = held["delegate"] - held["httpx-sse"] <= OWN
         measured.append({**stream, "way": "held", "kibibytes": kibibytes, "met": met})
@@ -211,7 +212,7 @@ def sentence_of(facts: dict[str, object]) -> str:
             f"{said}{listed(facts['sizes_of_the_event'])} times its size; "
             f"of a quarter of it {listed(facts['of_a_quarter_of_it'])}"
         )
-    if facts["way"] == "late":
+    if facts["way"] in {"late", "busy"}:
         return f"{said}{listed(facts['milliseconds'])} ms (median, 99th percentile, most)"
     if facts["way"] == "held":
         return f"{said}{listed(facts['kibibytes'])} KiB for a stream"
