@@ -123,7 +123,7 @@ async def test_a_task_is_known_at_once_and_followed_to_its_end(peer: Peer) -> No
         assert operations(ended.result) == ["send", "get"]
 
 
-@on("a2a-sdk-1.3", "a2a-sdk-1.3 as 0.3", "a2a-sdk-0.3", "js-sdk-1.3", "js-sdk-0.3")
+@on("a2a-sdk-1.3", "js-sdk-0.3")
 async def test_states_and_words_are_told_while_the_agent_works(peer: Peer) -> None:
     told = Told()
     ended = await peer.dispatch("slow 1", told=told)

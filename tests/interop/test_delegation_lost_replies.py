@@ -32,7 +32,7 @@ from tests.interop.cutting_proxy import (
 )
 from tests.interop.delegating import Reacting, Told, operations, sends, spoken
 from tests.interop.peers import everywhere, on
-from tests.interop.ways import BY_STREAM
+from tests.interop.ways import BY_STREAM, WAYS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,7 +115,7 @@ async def test_a_stream_that_is_cut_within_an_event_is_no_result(peer: Peer) -> 
 
 
 # Their servers can list, if only in their other version.
-@on("a2a-sdk-1.3", "a2a-sdk-1.3 as 0.3", "js-sdk-1.3", "js-sdk-1.3 as 0.3")
+@on("a2a-sdk-1.3", "a2a-sdk-1.3 as 0.3", "js-sdk-1.3", "js-sdk-1.3 as 0.3", ways=WAYS[1:3])
 async def test_only_the_look_up_goes_over_the_1_0_face(peer: Peer) -> None:
     with CuttingProxy(peer.server.url) as proxy:
         result = (await peer.dispatch("slow 1", via=proxy.url)).result
