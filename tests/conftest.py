@@ -9,7 +9,7 @@ import trio.testing
 from tests import installed_package
 from tests.figures import pytest_terminal_summary
 from tests.no_skips import pytest_make_collect_report, pytest_runtest_makereport
-from tests.parts import keep_part
+from tests.parts import VARIABLE, keep_part
 from tests.virtual_time import VirtualTimeLoop
 
 __all__ = [
@@ -45,6 +45,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if marked and module and not module.get_closest_marker("virtual_time"):
             message = f"{item.nodeid}: virtual_time marks whole modules; set it as pytestmark"
             raise pytest.UsageError(message)
+
+
+@pytest.fixture(name="pytester")
+def whole_pytester(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """Let the suites that tests run inside be whole, whatever part of this one is run."""
+    monkeypatch.delenv(VARIABLE, raising=False)
+    return pytester
 
 
 # Of the module's scope: hypothesis refuses fixtures of a narrower one, and a module may have

@@ -140,10 +140,10 @@ async def test_a_delegate_needs_a_name(name: Any) -> None:
 
 @pytest.mark.spec("DLG-2")
 async def test_a_card_is_refused_when_the_delegate_is_made() -> None:
-    rest = AgentInterface(URL, Binding.HTTP_JSON, ProtocolVersion.V0_2)
+    unspoken = AgentInterface(URL, Binding.GRPC, ProtocolVersion.V1_0)
     async with ScriptedPeer().client() as client:
-        with pytest.raises(InvalidAgentCardError, match=r"HTTP\+JSON 0\.2 is not spoken"):
-            A2ADelegate("x", AgentCard("A", (rest,)), client=client)
+        with pytest.raises(InvalidAgentCardError, match=r"GRPC 1\.0 is not spoken"):
+            A2ADelegate("x", AgentCard("A", (unspoken,)), client=client)
         with pytest.raises(A2AProtocolMismatchError, match=r"speaks 0\.2, 0\.3, 1\.0"):
             A2ADelegate("x", AgentCard("A", ()), client=client)
 

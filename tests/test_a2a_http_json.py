@@ -315,14 +315,14 @@ async def test_a_downgrade_goes_by_the_next_version() -> None:
 
 
 @pytest.mark.spec("HAND-1")
-async def test_a_handle_of_0_2_over_http_json_is_refused() -> None:
+async def test_a_handle_of_a_binding_that_is_not_spoken_is_refused() -> None:
     peer = ScriptedPeer(("0.3",), bindings=REST)
     async with delegate_to(peer) as delegate:
         result = await delegate.dispatch("work")
         assert result.handle is not None
         before = len(peer.truth.requests)
-        with pytest.raises(UsageError, match=r"0\.2 over HTTP\+JSON is not spoken"):
-            await delegate.resume(replace(result.handle, version="0.2"))
+        with pytest.raises(UsageError, match=r"0\.3 over GRPC is not spoken"):
+            await delegate.resume(replace(result.handle, binding="GRPC"))
     assert len(peer.truth.requests) == before
 
 
