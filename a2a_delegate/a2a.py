@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from a2a_delegate.bindings.carriages import carriages
+from a2a_delegate.bindings.carriages import Carriages
 from a2a_delegate.delegate import (
     INHERIT,
     CancelToken,
@@ -265,7 +265,7 @@ class A2ADelegate:
         agreement = agree(card, is_bound=origins.check, extensions=spoken)
         peer = Peer(
             agreement,
-            bindings=carriages(self._client, bounds=self.config.bounds),
+            bindings=Carriages(self._client, bounds=self.config.bounds),
             origins=origins,
             headers=self._headers,
             auth=self._auth,

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from a2a_delegate.bindings.carriage import Bounds
-from a2a_delegate.bindings.carriages import carriages
+from a2a_delegate.bindings.carriages import Carriages
 from a2a_delegate.bindings.exchange import Exchange
 from a2a_delegate.errors import UnsafeEndpointError, UsageError
 from a2a_delegate.lifecycle.operations import (
@@ -66,7 +66,7 @@ def make(
 ) -> Peer:
     return Peer(
         agreement,
-        bindings=carriages(client, bounds=Bounds(1_000_000)),
+        bindings=Carriages(client, bounds=Bounds(1_000_000)),
         origins=BoundOrigins("https://peer.example", ["https://lists.example"]),
         headers=headers,
         auth=auth,

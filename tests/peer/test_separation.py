@@ -12,7 +12,7 @@ import pytest
 
 from a2a_delegate import AgentInterface, ApiKeyAuth, BearerAuth, fetch_agent_card
 from a2a_delegate.bindings.carriage import Bounds
-from a2a_delegate.bindings.carriages import carriages
+from a2a_delegate.bindings.carriages import Carriages
 from a2a_delegate.bindings.exchange import Exchange
 from a2a_delegate.lifecycle.operations import GetTask, ListTasks
 from a2a_delegate.model.card import Binding, ProtocolVersion
@@ -58,7 +58,7 @@ def make(
 ) -> Peer:
     return Peer(
         agreement,
-        bindings=carriages(client, bounds=Bounds(10_000)),
+        bindings=Carriages(client, bounds=Bounds(10_000)),
         origins=BoundOrigins(agreement.interface.url, [one.url[: -len("/rpc")] for one in others]),
         auth=auth,
     )
