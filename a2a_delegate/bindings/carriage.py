@@ -183,7 +183,7 @@ class Carrier:
             return Answer(trace.redirect, httpx.Headers(), b"")
         exchange.http_status = response.status_code
         if errand.sink is not None and is_event_stream(response):
-            return await self._streamed(response, errand.sink, exchange)
+            return await self._streamed(response, errand, errand.sink, exchange)
         try:
             await read_body(response, received, idle_seconds=self._patience(errand))
         except BaseException:
@@ -208,11 +208,17 @@ class Carrier:
         subscribes = errand.sink is not None and errand.scan is None
         return self.bounds.stream_idle_seconds if subscribes else math.inf
 
-    async def _streamed(self, response: httpx.Response, sink: Sink, exchange: Exchange) -> Answer:
+    async def _streamed(
+        self, response: httpx.Response, errand: Errand, sink: Sink, exchange: Exchange
+    ) -> Answer:
         """Hand a stream on to its end; whoever is told to stop closes the connection at once."""
         try:
             await read_stream(
-                response, sink.take, exchange, idle_seconds=self.bounds.stream_idle_seconds
+                response,
+                sink.take,
+                exchange,
+                first_seconds=self._patience(errand),
+                idle_seconds=self.bounds.stream_idle_seconds,
             )
         except BaseException:
             sink.cut()

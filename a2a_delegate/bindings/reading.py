@@ -163,12 +163,14 @@ async def read_stream(
     take: Callable[[bytes], Awaitable[bool]],
     exchange: Exchange,
     *,
+    first_seconds: float,
     idle_seconds: float,
 ) -> None:
     """Hand on the pieces of a stream as they come, to its end or until no more is wanted.
 
     Any byte is a sign of life, also of a comment; while a piece is being taken the peer need give
-    none. Raises SilentStreamError where none comes for `idle_seconds`, UnreadableBodyError for an
+    none. Raises SilentStreamError where none comes for `idle_seconds`, or `first_seconds` as long
+    as no event has been shown, UnreadableBodyError for an
     encoding that nobody asked for, and whatever `take` or the transport raises. The response is to
     be given up then.
     """
@@ -179,7 +181,8 @@ async def read_stream(
         return
     chunks = aiter(_stream_of(response))
     pieces = 0
-    with anyio.move_on_after(idle_seconds) as silence:
+    patience = first_seconds
+    with anyio.move_on_after(None if patience == math.inf else patience) as silence:
         async for chunk in chunks:
             silence.deadline = math.inf
             exchange.see(chunk)
@@ -188,9 +191,10 @@ async def read_stream(
                 await anyio.lowlevel.cancel_shielded_checkpoint()
             if not await _taken(take, chunk, chunks):
                 break
-            silence.deadline = anyio.current_time() + idle_seconds
+            patience = idle_seconds if exchange.shown else first_seconds
+            silence.deadline = anyio.current_time() + patience
     if silence.cancelled_caught:
-        raise SilentStreamError(idle_seconds)
+        raise SilentStreamError(patience)
     await response.aclose()
 
 

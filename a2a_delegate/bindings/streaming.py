@@ -10,6 +10,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
+import anyio
+
 from a2a_delegate.bindings.carriage import Answer
 from a2a_delegate.bindings.reading import UnreadableBodyError
 from a2a_delegate.errors import A2ARequestError, InvalidReplyError
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from a2a_delegate.bindings.exchange import Exchange
 
 _OK = 200
+_IN_A_ROW = 64
+"""Events that are read before the event loop has its turn."""
 _NO_HEADERS: Mapping[str, str] = {}
 
 
@@ -97,6 +101,7 @@ class _Stream:
         self._read = read
         self._read_event = read_event
         self._now = now
+        self._shown = 0
         self._flaw: Unreadable | None = None
         self._fault: Fault | None = None
 
@@ -110,9 +115,13 @@ class _Stream:
         except EventTooLargeError as problem:
             raise UnreadableBodyError(str(problem)) from None
         for event in events:
-            if not self._show(event):
+            if event.data.strip() and not self._show(event):
                 return False
             await self._exchange.pace()
+            self._shown += 1
+            if not self._shown % _IN_A_ROW:
+                # One read of the network can hold ten thousand events.
+                await anyio.lowlevel.cancel_shielded_checkpoint()
         return True
 
     def _show(self, event: ServerSentEvent) -> bool:
@@ -132,7 +141,10 @@ class _Stream:
         if isinstance(body, Fault):
             self._fault = body
             return False
-        self._flaw = self._flaw or body
+        if self._flaw is None or (self._flaw.task_id is None and body.task_id is not None):
+            self._flaw = body
+            if body.task_id is not None and self._errand.scan is not None:
+                self._exchange.on_id(body.task_id)
         return True
 
     def cut(self) -> None:
@@ -146,16 +158,19 @@ class _Stream:
     def end(self, carried: Carried) -> CallReply:
         """Say how the stream ended."""
         error = None if isinstance(carried, Answer) else carried.error
-        if self._fault is not None:
-            return StreamEnd(self._fault.error) if self._exchange.shown else self._fault
         if self._exchange.shown:
-            return StreamEnd(error)
+            return StreamEnd(error if self._fault is None else self._fault.error)
+        came = self._exchange.evidence
+        if self._flaw is not None and isinstance(carried, Answer):
+            # What came before an error may have been of a task: then the error proves nothing.
+            return replace(self._flaw, evidence=came[:EVIDENCE])
+        if self._fault is not None:
+            return self._fault
         scan = self._errand.scan
         task_id = None if scan is None else scan.task_id
+        if self._flaw is not None:
+            task_id = self._flaw.task_id or task_id
         if isinstance(carried, Answer):
-            came = self._exchange.evidence
-            if self._flaw is not None:
-                return replace(self._flaw, evidence=came[:EVIDENCE])
             return self._unreadable("a stream that ended without an event", came, task_id)
         if isinstance(carried, Lost | Unreadable):
             return replace(carried, task_id=task_id)

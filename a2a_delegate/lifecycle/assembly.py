@@ -88,13 +88,16 @@ class Assembly:
     What comes beyond it is told and not kept: then only the task itself can show it.
     """
 
-    __slots__ = ("_by_name", "_kept", "_limit", "_whole")
+    __slots__ = ("_by_name", "_kept", "_limit", "_unstreamed", "_whole", "is_cut")
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._kept = 0
         self._by_name: dict[str, _Growing] = {}
+        self._unstreamed: set[str] = set()  # those that a snapshot began
         self._whole: tuple[Artifact, ...] | None = ()
+        self.is_cut = False
+        """Something was not kept, and the task itself has not shown all since."""
 
     @property
     def artifacts(self) -> tuple[Artifact, ...]:
@@ -126,7 +129,7 @@ class Assembly:
             self._kept += update.size
             self._whole = None
         else:
-            known.cut = True
+            known.cut = self.is_cut = True
         return ArtifactChunk(update.task_id, said, append=True)
 
     def _begin(
@@ -135,10 +138,12 @@ class Assembly:
         """Take a piece that begins an artifact, or begins it anew."""
         said = update.artifact
         self._whole = None
+        self._unstreamed.discard(name)
         if known is not None:
             self._kept -= known.size
         if self._kept + update.size > self._limit:
             self._by_name.pop(name, None)
+            self.is_cut = True
             return ArtifactChunk(update.task_id, said, append=update.append)
         self._kept += update.size
         self._by_name[name] = _growing(said, size=update.size, streamed=True)
@@ -150,22 +155,30 @@ class Assembly:
         One without artifacts takes nothing back: they may have been purged. Nor does one that is
         not `final`: it may be older than the pieces that a stream has shown.
         """
-        if not task.artifacts or task.artifacts == self.artifacts:
+        if not task.artifacts or task.artifacts == self._whole:
             return
-        before, shows = self._by_name, dict(_named(task.artifacts))
-        stays = {} if final else before
-        self._by_name = {name: one for name, one in stays.items() if one.streamed or name in shows}
+        shows = dict(_named(task.artifacts))
+        before = self._by_name
+        if final:
+            self._by_name, self._kept, self._unstreamed, self.is_cut = {}, 0, set(), False
+        for name in self._unstreamed - shows.keys():
+            self._kept -= self._by_name.pop(name).size
+        self._unstreamed &= shows.keys()
         for name, shown in shows.items():
-            known = stays.get(name)
-            if known is not None and _rest(known.parts, shown.parts) is not None:
+            known = before.get(name)
+            stays = None if final else known
+            if stays is not None and _rest(stays.parts, shown.parts) is not None:
                 continue
-            chunk = _news(task.id, shown, before.get(name))
-            self._by_name[name] = now = _growing(shown)
-            if known is not None and chunk is not None and chunk.append:
-                now.ahead = _ahead((*known.ahead.left, *chunk.artifact.parts))
+            chunk = _news(task.id, shown, known)
+            now = _growing(shown)
+            if stays is not None:
+                self._kept -= stays.size
+                if chunk is not None and chunk.append:
+                    now.ahead = _ahead((*stays.ahead.left, *chunk.artifact.parts))
+            self._by_name[name] = now
+            self._unstreamed.add(name)
             if chunk is not None:
                 yield chunk
-        self._kept = sum([one.size for one in self._by_name.values()])
         self._whole = task.artifacts if final else None
 
 

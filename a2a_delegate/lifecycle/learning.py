@@ -71,10 +71,16 @@ def learn_event(seen: Evidence, streamed: Streamed) -> Iterator[Signal]:
 
 
 def _learn_message(seen: Evidence, message: Message) -> Iterator[Signal]:
-    """Take a message: alone it is the whole answer, beside a task it says how that goes."""
-    if seen.task_id is None:
+    """Take a message: alone it is the whole answer, beside a task it says how that goes.
+
+    What a user said, shown to whoever watches, is neither; the task that it is of may be shown.
+    """
+    if message.role is Role.USER:
+        if message.task_id is not None:
+            yield from seen.learn_id(message.task_id)
+    elif seen.task_id is None:
         seen.answer = message
-    elif message.role is not Role.USER:
+    else:
         yield Progress(seen.task_id, message)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from a2a_delegate.errors import LostReplyError
+from a2a_delegate.errors import InvalidReplyError, LostReplyError
 from a2a_delegate.lifecycle import search, verdict
 from a2a_delegate.lifecycle.commands import LetGo, Switch
 from a2a_delegate.lifecycle.desk import Desk, Search
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from a2a_delegate.lifecycle.plan import Route
     from a2a_delegate.model.task import Task
 
+_CUT = "what the task made is larger than is kept, and the task cannot be had"
 _SEND_PAUSE = 0.5
 _SEND_PAUSE_MAX = 5.0
 
@@ -243,7 +244,14 @@ def settle_confirmed(desk: Desk) -> None:
 
 def settle_end_seen(desk: Desk) -> None:
     """Settle with what a stream has shown: the task itself cannot be had any more."""
-    _settle_end(desk, _as_ended(desk))
+    seen, task = desk.seen, _as_ended(desk)
+    if seen.made.is_cut and task.status.state is TaskState.COMPLETED:
+        # Half an answer is none.
+        seen.first_end = task.status.name
+        missing = InvalidReplyError(method="get", reason=_CUT)
+        desk.settle(verdict.unknown(seen, seen.get_error or missing))
+    else:
+        _settle_end(desk, task)
 
 
 def _as_ended(desk: Desk) -> Task:

@@ -10,6 +10,7 @@ import anyio
 
 from a2a_delegate.delegate import CancelToken, as_request, check_capabilities
 from a2a_delegate.errors import UsageError
+from a2a_delegate.model.part import FilePart, TextPart
 from a2a_delegate.runtime.owner import Bell, OwnedTask
 from a2a_delegate.signals import (
     ArtifactChunk,
@@ -25,14 +26,19 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from a2a_delegate.delegate import Delegate, DelegateRequest
+    from a2a_delegate.model.part import Part
     from a2a_delegate.outcome import DelegateResult, DelegationHandle
 
 Update: TypeAlias = StateSeen | Progress | ArtifactChunk
 """What a reader is shown while the peer works: states, status texts, artifacts."""
 
 _KEPT_UPDATES = 1024
+_KEPT_WEIGHT = 8 * 1024 * 1024
+"""Characters and bytes of them that are kept; the newest one is kept whatever it has."""
 _UPDATES_AHEAD = 64
 """How many updates a stream may be ahead of its reader."""
+_WEIGHT_OF_OTHERS = 4096
+"""What a part counts that has no length of its own."""
 _INTENT_PATIENCE = 1.0
 """Seconds that a delegate of somebody else has to tell its Intent, which comes before any I/O."""
 
@@ -52,12 +58,14 @@ class Delegation:
         self._delegate = delegate
         self._request = request
         self._token = CancelToken()
-        self._updates: deque[Update] = deque(maxlen=_KEPT_UPDATES)
+        self._updates: deque[Update] = deque()
         self._bell = Bell()
         self._room = Bell()
         self._intent_told = False
         self._reading = False
         self._paced = False
+        self._awaited = False
+        self._weight = 0
         self._task: OwnedTask | None = None
         self._scope_deadline = float("inf")
         self._result: DelegateResult | None = None
@@ -79,6 +87,7 @@ class Delegation:
         From now on no update is waited for.
         """
         task = self._started()
+        self._awaited = True
         self._set_paced(paced=False)
         while not task.finished:
             await task.wait()
@@ -102,13 +111,13 @@ class Delegation:
         if self._reading:
             raise UsageError("a delegation has one reader at a time, and another one is waiting")
         self._reading = True
-        self._set_paced(paced=True)
+        self._set_paced(paced=not self._awaited)
         try:
             while not self._updates:
                 if task.finished:
                     raise StopAsyncIteration
                 await self._bell.wait()
-            update = self._updates.popleft()
+            update = self._take_first()
         finally:
             self._reading = False
         self._room.ring()
@@ -141,10 +150,10 @@ class Delegation:
             case Intent():
                 self._intent_told = True
             case StateSeen() | Progress():
-                self._updates.append(signal)
+                self._keep(signal)
             case ArtifactChunk():
                 self._supersede(signal)
-                self._updates.append(signal)
+                self._keep(signal)
             case Settled(result):
                 # Told also where the dispatch itself ends as cancelled and returns nothing.
                 self._result = result
@@ -164,6 +173,21 @@ class Delegation:
         ]
         for one in old:
             self._updates.remove(one)
+            self._weight -= _weight_of(one)
+
+    def _keep(self, update: Update) -> None:
+        """Keep an update for the reader, and let the oldest go where nobody takes them."""
+        self._updates.append(update)
+        self._weight += _weight_of(update)
+        while len(self._updates) > _KEPT_UPDATES or (
+            self._weight > _KEPT_WEIGHT and len(self._updates) > 1
+        ):
+            self._take_first()
+
+    def _take_first(self) -> Update:
+        update = self._updates.popleft()
+        self._weight -= _weight_of(update)
+        return update
 
     async def _begin(self) -> None:
         if self._task is not None:
@@ -196,6 +220,24 @@ class Delegation:
         if task.error is not None and not self._error_told:
             self._error_told = True
             raise task.error
+
+
+def _weight_of(update: Update) -> int:
+    """Return about how much an update holds."""
+    if isinstance(update, StateSeen):
+        return len(update.state)
+    held = update.message if isinstance(update, Progress) else update.artifact
+    return sum(map(_weight_of_part, held.parts))
+
+
+def _weight_of_part(part: Part) -> int:
+    match part:
+        case TextPart(text=text):
+            return len(text)
+        case FilePart(content=bytes() as content):
+            return len(content)
+        case _:
+            return _WEIGHT_OF_OTHERS
 
 
 class _Watcher:

@@ -49,6 +49,7 @@ class Story:
         chance: float = 0.5,
         mission: Mission = Mission.HAND_OVER,
         waits_for_auth: bool = False,
+        kept_bytes: int = 32 * 1024 * 1024,
     ) -> None:
         plan = Plan(
             "peer",
@@ -60,6 +61,7 @@ class Story:
             in_process=in_process,
             mission=mission,
             waits_for_auth=waits_for_auth,
+            kept_bytes=kept_bytes,
         )
         self.machine = Lifecycle(plan, chance=lambda: chance)
         self.now = 0.0

@@ -385,3 +385,31 @@ def test_an_end_seen_by_who_subscribes_is_confirmed_the_same_way() -> None:
     assert (story.phase, story.asks) == (Phase.CONFIRMING, ["get"])
     assert story.wait == pytest.approx(3.0), "the longer of recovering and cleaning up"
     assert isinstance(story.ends("gone", name=GET).result, Completed)
+
+
+@pytest.mark.spec("STREAM-12")
+@pytest.mark.parametrize("beyond", ["appended", "replaced", "replaced, then appended"])
+def test_half_an_answer_is_none_where_the_task_cannot_be_had(beyond: str) -> None:
+    story = Story(STREAM, kept_bytes=10).sends().shows(TaskReply(task("working")))
+    story.shows(piece("whole", size=5))
+    story.shows(piece(" and more", append=beyond == "appended", size=19))
+    if beyond == "replaced, then appended":
+        story.shows(piece("tail", size=4))
+    story.shows(status("completed")).ends(fault(FaultKind.TASK_NOT_FOUND), name=GET)
+    assert isinstance(story.result, Unknown)
+    assert story.result.effect is Effect.RAN
+
+
+@pytest.mark.spec("STREAM-12")
+def test_the_task_itself_completes_what_the_stream_was_too_large_for() -> None:
+    story = Story(STREAM, kept_bytes=10).sends().shows(piece("far more than that", size=18))
+    story.shows(status("completed"))
+    whole = with_artifacts("completed", "far more than that")
+    assert story.result_of(whole).output == "far more than that"
+
+
+@pytest.mark.spec("STREAM-12")
+def test_a_failure_is_one_whatever_was_not_kept() -> None:
+    story = Story(STREAM, kept_bytes=10).sends().shows(piece("far more than that", size=18))
+    story.shows(status("failed", TROUBLE)).ends(fault(FaultKind.TASK_NOT_FOUND), name=GET)
+    assert isinstance(story.result, Failed)

@@ -165,6 +165,16 @@ def test_a_message_beside_a_task_is_progress() -> None:
 
 
 @pytest.mark.spec("STREAM-8")
+def test_what_a_user_says_first_is_no_answer_and_may_show_the_task() -> None:
+    said = replace(OURS, message_id="under another id")
+    story = Story(STREAM).sends().shows(MessageReply(said))
+    assert not story.settled
+    story.shows(MessageReply(replace(said, task_id=TASK)))
+    assert story.told(IdKnown) == [IdKnown(TASK)]
+    assert story.shows(status("completed")).asks == ["get"]
+
+
+@pytest.mark.spec("STREAM-8")
 def test_what_a_user_says_beside_a_task_is_no_word_of_the_peers() -> None:
     story = Story(STREAM).sends().shows(status("working")).shows(MessageReply(OURS))
     assert story.phase is Phase.FOLLOWING

@@ -296,7 +296,7 @@ async def test_a_first_stream_that_stays_silent_is_a_loss_and_no_status(
     result, _ = await watched(peer, "slow 5", timeout=90)
     assert isinstance(result, Unknown)
     assert isinstance(result.cause, LostReplyError)
-    assert result.cause.phase == ("deadline" if isinstance(silence, Hang) else "idle")
+    assert result.cause.phase == "deadline"
     assert not hasattr(result.cause, "status")
     assert "HTTP" not in str(result.cause)
     assert result.effect is Effect.MAY_HAVE_RUN
@@ -306,19 +306,13 @@ async def test_a_first_stream_that_stays_silent_is_a_loss_and_no_status(
 @pytest.mark.report("L8", "L9")
 @WAYS
 @pytest.mark.parametrize("bound", [60, 100])
-async def test_how_long_an_agent_may_show_nothing_is_an_option(way: Way, bound: float) -> None:
+async def test_an_agent_may_show_nothing_for_as_long_as_it_works(way: Way, bound: float) -> None:
     peer = streaming_peer(way)
     # The head of the stream comes at once, and nothing in it before the artifact is made.
     peer.script(Operation.SEND, EventOrder((3, 1, 2)))
     result, _ = await watched(peer, "slow 70", stream_idle_timeout=bound)
-    if bound > 70 or way.version == "1.0":
-        assert isinstance(result, Completed)
-        assert result.output == "result of slow 70"
-    else:
-        # Nobody was told the id, and these versions list none.
-        assert isinstance(result, Unknown)
-        assert isinstance(result.cause, LostReplyError)
-        assert (result.cause.phase, result.effect) == ("idle", Effect.MAY_HAVE_RUN)
+    assert isinstance(result, Completed)
+    assert result.output == "result of slow 70"
     assert (peer.truth.sends, runs(peer)) == (1, 1)
 
 

@@ -14,8 +14,17 @@ from a2a_delegate import (
     ArtifactChunk,
     CancelToken,
     Completed,
+    DelegateCapabilities,
+    DispatchOnly,
+    Effect,
+    Intent,
     LostReplyError,
+    Message,
+    Progress,
+    Role,
+    Settled,
     StreamCut,
+    TextPart,
     TimedOut,
     UsageError,
     open_delegation,
@@ -34,6 +43,7 @@ from a2a_delegate.testing import (
 from tests.runtime.staging import Notes
 
 if TYPE_CHECKING:
+    from a2a_delegate import DelegateRequest, DelegateResult, Observer
     from a2a_delegate.testing import StreamFact
 
 pytestmark = [pytest.mark.anyio, pytest.mark.virtual_time]
@@ -67,6 +77,35 @@ class Stage:
     def streams(self) -> list[StreamFact]:
         """Every stream that the peer opened, in order."""
         return [one.stream for one in self.peer.truth.requests if one.stream is not None]
+
+
+class Talkative(DispatchOnly):
+    """Tells much and is done; no word of it is waited for."""
+
+    id = "talkative"
+    capabilities = DelegateCapabilities()
+
+    def __init__(self, text: str, times: int) -> None:
+        self._text, self._times = text, times
+        self.last: Progress | None = None
+
+    async def dispatch(
+        self,
+        request: DelegateRequest | str,
+        *,
+        cancel: CancelToken | None = None,
+        observer: Observer | None = None,
+    ) -> DelegateResult:
+        del request, cancel
+        assert observer is not None
+        observer(Intent(None))
+        for number in range(self._times):
+            said = Message(f"m-{number}", Role.AGENT, (TextPart(self._text),))
+            self.last = Progress("task", said)
+            observer(self.last)
+        result = Completed(delegate_id=self.id, effect=Effect.RAN)
+        observer(Settled(result))
+        return result
 
 
 # -- the pace -------------------------------------------------------------------------------------
@@ -122,6 +161,35 @@ async def test_a_reader_that_stands_still_is_passed_by_the_poll() -> None:
     assert isinstance(result, Completed)
     assert result.output is not None
     assert result.output.endswith("chunk 400")
+
+
+@pytest.mark.spec("WATCH-4")
+async def test_who_has_asked_for_the_result_is_not_held_back_by_another_reader() -> None:
+    async with (
+        Stage() as stage,
+        open_delegation(stage.delegate, "chunks 400") as delegation,
+        anyio.create_task_group() as group,
+    ):
+
+        async def read_slowly() -> None:
+            async for _ in delegation:
+                await anyio.sleep(5)
+
+        group.start_soon(read_slowly)
+        await anyio.sleep(1)
+        await delegation.result()
+        assert stage.seconds < 42
+        group.cancel_scope.cancel()
+
+
+@pytest.mark.spec("WATCH-4")
+async def test_updates_that_nobody_takes_are_kept_up_to_a_bound() -> None:
+    delegate = Talkative("x" * 1_000_000, 50)
+    async with open_delegation(delegate, "talk") as delegation:
+        await delegation.result()
+        kept = [update async for update in delegation]
+    assert 5 <= len(kept) <= 9
+    assert kept[-1] == delegate.last
 
 
 async def test_nobody_who_only_waits_holds_anything_back() -> None:
