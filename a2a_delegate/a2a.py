@@ -75,6 +75,8 @@ class A2ADelegate:
         self.id = id
         self.card = card
         self.config = config if config is not None else A2ADelegateConfig()
+        if not isinstance(self.config, A2ADelegateConfig):
+            raise UsageError(f"config is an A2ADelegateConfig; got {type(config).__name__}")
         self._timing = self.config.timing
         self._client, self._auth, self._headers = client, auth, headers
         self._agreement, self._peer = self._agree(card)

@@ -479,10 +479,12 @@ def _explanation(result: _Outcome) -> Iterator[str]:
     yield f"effect: {result.effect} ({_proof(result)})"
     for one in result.attempts:
         status = "" if one.http_status is None else f", HTTP {one.http_status}"
-        body = "the body left" if one.body_left else "no byte left"
+        # A request that was answered without a body had none.
+        unsent = "" if one.http_status is not None else ", no byte left"
+        body = ", the body left" if one.body_left else unsent
         yield (
             f"{one.started_at:%H:%M:%S.%f}Z  {one.number}. {one.operation} ({one.version}): "
-            f"{one.outcome}{status}, {body}, {one.seconds:.3f} s"
+            f"{one.outcome}{status}{body}, {one.seconds:.3f} s"
         )
     handle = result.handle
     if handle is not None:

@@ -148,6 +148,14 @@ async def test_a_card_is_refused_when_the_delegate_is_made() -> None:
             A2ADelegate("x", AgentCard("A", ()), client=client)
 
 
+async def test_what_is_no_configuration_is_refused() -> None:
+    wrong: Any = {"timeout": 5}
+    async with ScriptedPeer().client() as client:
+        card = AgentCard("A", (AgentInterface(URL, Binding.JSONRPC, ProtocolVersion.V1_0),))
+        with pytest.raises(UsageError, match="config is an A2ADelegateConfig; got dict"):
+            A2ADelegate("x", card, client=client, config=wrong)
+
+
 @pytest.mark.spec("DLG-7")
 async def test_a_card_made_by_hand_binds_the_origin_of_the_interface_that_is_chosen() -> None:
     peer = ScriptedPeer(("0.3",))

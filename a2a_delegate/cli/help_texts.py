@@ -93,8 +93,8 @@ SAVE = (
 TIMEOUT = "The deadline of all of it, the search for a card too; 0 for none."
 
 WATCH = (
-    "How the task is followed: stream shows the work as it comes, poll asks again and again, auto "
-    "streams where the agent's card offers it."
+    "How the task is followed: stream has the work shown as it comes (a terminal shows its text "
+    "grow), poll asks again and again, auto streams where the agent's card offers it."
 )
 
 POLL_INTERVAL = "The time between the first two looks at a task; later ones come more slowly."

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from a2a_delegate.cli.exit_status import ExitStatus
 from a2a_delegate.cli.terminal import write_answer
 from a2a_delegate.errors import UsageError
-from a2a_delegate.model.part import DataPart, FilePart, TextPart
+from a2a_delegate.model.part import DataPart, FilePart
 from a2a_delegate.outcome import AuthRequired, CancelReceipt, Completed, InputRequired
 
 if TYPE_CHECKING:
@@ -112,6 +112,9 @@ def _further(result: DelegateResult, saved: Saved) -> list[str]:
     if isinstance(result, Completed) and _answer(result) is None:
         empty = not (result.artifacts or result.files)
         told.append("the answer is empty" if empty else "the answer has no text")
+    partial = _made_so_far(result)
+    if partial:
+        told.append(f"made so far:\n{partial}")
     left_out = _left_out(result)
     if left_out:
         told.append(f"not shown here: {', '.join(left_out)}; --json shows them")
@@ -126,11 +129,17 @@ def _left_out(result: DelegateResult) -> list[str]:
     parts = [part for artifact in result.artifacts for part in artifact.parts]
     shown_data = isinstance(result, Completed) and result.output is None
     counts = {
-        "text part": 0 if isinstance(result, Completed) else _count(parts, TextPart),
         "data part": 0 if shown_data else _count(parts, DataPart),
         "file URL": sum(isinstance(part, FilePart) and part.url is not None for part in parts),
     }
     return [_counted(count, kind) for kind, count in counts.items() if count]
+
+
+def _made_so_far(result: DelegateResult) -> str:
+    """Return the text that the task had made when it ended otherwise than it should."""
+    if isinstance(result, Completed):
+        return ""
+    return "\n\n".join(artifact.text for artifact in result.artifacts if artifact.text)
 
 
 def _count(parts: Sequence[object], kind: type) -> int:

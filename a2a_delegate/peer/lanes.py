@@ -141,6 +141,7 @@ class Lanes(httpx.AsyncBaseTransport):
         self._idle: dict[Lane, tuple[float, _Realm]] = {}
         self._realms: OrderedDict[_Key, _Realm] = OrderedDict()
         self._closed = False
+        self._room: anyio.Event | None = None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Carry one request by a lane that is free, or a new one."""
@@ -202,6 +203,8 @@ class Lanes(httpx.AsyncBaseTransport):
         if self._closed:
             raise RuntimeError(CLOSED)
         most = self._most() * (HELD_PART if is_held else 1)
+        if len(self._open) >= most and not is_held:
+            await self._wait_for_room(most)
         if len(self._open) >= most:
             await self._make_room()
         lane = self._open_lane(url)
@@ -215,6 +218,7 @@ class Lanes(httpx.AsyncBaseTransport):
             if lane.is_whole and not self._closed:
                 realm.idle.append(lane)
                 self._idle[lane] = self._now(), realm
+                self._tell_of_room()
             else:
                 broken = lane
         if turn is not None:
@@ -236,6 +240,19 @@ class Lanes(httpx.AsyncBaseTransport):
                 return
             await self._close_oldest()
 
+    async def _wait_for_room(self, most: float) -> None:
+        """Wait a little for a lane: when many streams are left at once, theirs end just now."""
+        with anyio.move_on_after(_CLOSING_SECONDS):
+            while len(self._open) >= most and not self._idle:
+                if self._room is None:
+                    self._room = anyio.Event()
+                await self._room.wait()
+
+    def _tell_of_room(self) -> None:
+        room, self._room = self._room, None
+        if room is not None:
+            room.set()
+
     async def _make_room(self) -> None:
         if not self._idle:
             raise httpx.PoolTimeout("as many connections are open as the limit of files allows")
@@ -250,6 +267,7 @@ class Lanes(httpx.AsyncBaseTransport):
 
     async def _close(self, lane: Lane) -> None:
         self._open.discard(lane)
+        self._tell_of_room()
         # Whatever it raises, nobody uses it any more.
         with (
             anyio.move_on_after(_CLOSING_SECONDS, shield=True),

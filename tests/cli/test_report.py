@@ -101,7 +101,9 @@ def test_what_a_failed_task_made_is_told_of(capsys: pytest.CaptureFixture[str]) 
     made = Artifact("a", (TextPart("half"), TextPart("of it"), DataPart(1)))
     error = A2ARequestError(method="send")
     failed = Failed(delegate_id="d", effect=Effect.RAN, error=error, artifacts=(made,))
-    assert "not shown here: 2 text parts, 1 data part; --json" in told(failed, capsys)[1]
+    said = told(failed, capsys)[1]
+    assert "made so far:\nhalfof it\n" in said
+    assert "not shown here: 1 data part; --json" in said
 
 
 @pytest.mark.spec("CLI-6")

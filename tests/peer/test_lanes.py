@@ -254,6 +254,28 @@ async def test_sends_that_are_held_leave_room_to_ask_and_to_cancel() -> None:
         yard.end()
 
 
+@pytest.mark.spec("CARR-26")
+async def test_a_short_call_waits_a_little_for_a_lane_that_is_let_go() -> None:
+    yard, ends = Yard(most=3), []
+
+    async def cancel() -> None:
+        ends.append(await carry(yard.client, errand("cancel"), Exchange()))
+
+    async with anyio.create_task_group() as tasks:
+        for name in ("send", "send", "get"):
+            tasks.start_soon(carry, yard.client, errand(name), Exchange())
+        await anyio.wait_all_tasks_blocked()
+        tasks.start_soon(cancel)
+        await anyio.wait_all_tasks_blocked()
+        assert ends == [], "it was given up at once"
+        yard.end()
+        with anyio.fail_after(5):
+            while sum(yard.used) < 4:
+                await anyio.lowlevel.checkpoint()
+        yard.end()
+    assert isinstance(ends[0], Answer)
+
+
 @pytest.mark.spec("CARR-24")
 async def test_what_is_remembered_of_principals_is_bounded() -> None:
     yard = Yard(held=False)
