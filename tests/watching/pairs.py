@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import random
@@ -13,9 +13,7 @@ _TRIED = 20
 """Rows that are drawn for each that is taken: the one with the most new pairs."""
 
 
-def pairwise(
-    things: Mapping[str, Sequence[Hashable]], chance: random.Random
-) -> list[dict[str, Hashable]]:
+def pairwise(things: Mapping[str, Sequence[Any]], chance: random.Random) -> list[dict[str, Any]]:
     """Return rows that hold every pair of values of two things, found greedily by chance."""
     left = {
         ((one, a), (other, b))

@@ -126,7 +126,8 @@ def test_streams_that_are_broken_in_several_ways_have_one_outcome(
     rows = pairwise(_THINGS, random.Random(SEED))  # noqa: S311 - a sample, and no secret
     statuses: Counter[str] = Counter()
     for row in rows:
-        scenario, way = scenario_of(row), Way(*row["interface"], "stream")  # type: ignore[misc]
+        version, binding = row["interface"]
+        scenario, way = scenario_of(row), Way(version, binding, "stream")
         if row["loop"] == "trio":
             options: dict[str, Any] = {"clock": trio.testing.MockClock(autojump_threshold=0)}
         else:
