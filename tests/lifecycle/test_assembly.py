@@ -287,6 +287,16 @@ def kept(assembly: Assembly) -> int:
     return sum(len(made.text) for made in assembly.artifacts)
 
 
+@pytest.mark.spec("STREAM-9")
+def test_an_end_that_shows_what_the_stream_has_shown_tells_nothing() -> None:
+    assembly = Assembly(LIMIT)
+    assembly.add(piece("whole", append=False))
+    whole = Artifact("made", (TextPart("whole"),))
+    ended = Task(TASK, task("completed").status, artifacts=(whole,))
+    assert list(assembly.show(ended, final=True)) == []
+    assert assembly.artifacts == (whole,)
+
+
 @pytest.mark.spec("STREAM-12")
 def test_what_comes_beyond_the_bound_is_told_and_not_kept() -> None:
     assembly = Assembly(LIMIT)
