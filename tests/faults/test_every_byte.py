@@ -102,7 +102,7 @@ class Sweep:
 
 
 @pytest.mark.spec("LAW-4", "BYTES-1")
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(180)
 @pytest.mark.parametrize(("loop", "version", "binding", "operation"), REPLIES)
 def test_no_byte_at_which_a_reply_is_cut_makes_an_outcome_lie(
     loop: str,

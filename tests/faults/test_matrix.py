@@ -144,7 +144,7 @@ def faults_of(errand: Errand) -> Iterator[Fault]:
 
 
 @pytest.mark.spec("RUN-1", "RUN-2", "RUN-3", "RUN-7", "RUN-8", "DEAD-2", "CXL-3")
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(480)
 @pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize("versions", VERSIONS, ids="+".join)
 def test_no_fault_and_no_caller_makes_an_outcome_lie(
@@ -168,7 +168,7 @@ def test_no_fault_and_no_caller_makes_an_outcome_lie(
 
 
 @pytest.mark.spec("HAND-13")
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(480)
 @pytest.mark.parametrize("errand", LEAST_OF_AN_ERRAND, ids=str)
 def test_no_fault_and_no_caller_makes_an_errand_lie(
     errand: Errand, record_property: Callable[[str, object], None]

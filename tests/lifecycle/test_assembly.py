@@ -288,6 +288,19 @@ def kept(assembly: Assembly) -> int:
 
 
 @pytest.mark.spec("STREAM-9")
+def test_an_empty_part_that_a_look_shows_first_is_nothing_to_wait_for() -> None:
+    assembly = Assembly(LIMIT)
+    assembly.add(ArtifactUpdate(TASK, Artifact("made", (DataPart(1),))))
+    seen = Artifact("made", (DataPart(1), TextPart("")))
+    look = Task(TASK, task("working").status, artifacts=(seen,))
+    (chunk,) = assembly.show(look, final=False)
+    assert (chunk.artifact.parts, chunk.append) == ((TextPart(""),), True)
+    told = assembly.add(piece("text"))
+    assert told is not None
+    assert told.artifact.text == "text"
+
+
+@pytest.mark.spec("STREAM-9")
 def test_an_end_that_shows_what_the_stream_has_shown_tells_nothing() -> None:
     assembly = Assembly(LIMIT)
     assembly.add(piece("whole", append=False))

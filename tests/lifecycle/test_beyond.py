@@ -14,7 +14,7 @@ from tests.lifecycle.judge import ANSWERS
 from tests.lifecycle.replies import ENDS
 from tests.lifecycle.world import SENT, TAKEN_UP, Move, World, setup
 
-pytestmark = [pytest.mark.exhaustive, pytest.mark.timeout(300), pytest.mark.spec("LAW-12")]
+pytestmark = [pytest.mark.exhaustive, pytest.mark.timeout(600), pytest.mark.spec("LAW-12")]
 
 seconds = st.sampled_from((0.0, 0.001, 0.05, 0.5, 2.0, 7.0))
 deadlines = st.one_of(st.none(), st.floats(0.0, 5.0), st.floats(5.0, 400.0))

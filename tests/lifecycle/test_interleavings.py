@@ -106,7 +106,7 @@ def explored() -> Exploration:
 Note: TypeAlias = "Callable[[str, object], None]"
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.spec("LAW-1", "LAW-2", "LAW-3", "LAW-4", "LAW-5", "LAW-7", "LAW-11", "LAW-12")
 @pytest.mark.spec(
     "STREAM-1", "STREAM-2", "STREAM-3", "STREAM-4", "STREAM-5", "STREAM-6", "STREAM-7"
@@ -119,7 +119,7 @@ def test_every_law_holds_in_all_interleavings(explored: Exploration, record_prop
     assert total.interleavings > 3_000_000
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_the_figures_of_the_specification_are_these(
     explored: Exploration, pytestconfig: pytest.Config
 ) -> None:
@@ -129,7 +129,7 @@ def test_the_figures_of_the_specification_are_these(
     assert figures in " ".join(page.split()), "write them into specs/laws.md"
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_every_setup_was_gone_through(explored: Exploration) -> None:
     kinds = len(SENT) + len(TAKEN_UP)
     assert len(explored.reports) == kinds * len(DEADLINES) + len(LONGER)
@@ -142,7 +142,7 @@ def test_every_setup_was_gone_through(explored: Exploration) -> None:
     assert passed == over | {"everything: looked for, deadline 0.0"}
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 @pytest.mark.spec("LAW-13")
 def test_every_rule_of_the_table_is_followed_somewhere(explored: Exploration) -> None:
     assert explored.fired == CELLS
