@@ -134,6 +134,8 @@ class _Stream:
                 self._exchange.show(shown)
                 return True
             body = self._unreadable(shown.reason, event.data, shown.task_id)
+        if isinstance(body, Unreadable) and body.task_id is not None:
+            self._show_id(body.task_id)
         if isinstance(body, Unreadable) and event.name == "error":
             said = event.data[:EVIDENCE].decode(errors="replace")
             error = A2ARequestError(method=self._errand.name, status=_OK, message=said)
@@ -143,9 +145,12 @@ class _Stream:
             return False
         if self._flaw is None or (self._flaw.task_id is None and body.task_id is not None):
             self._flaw = body
-            if body.task_id is not None and self._errand.scan is not None:
-                self._exchange.on_id(body.task_id)
         return True
+
+    def _show_id(self, task_id: str) -> None:
+        """Tell of a task that only a send can have made known."""
+        if self._errand.scan is not None:
+            self._exchange.on_id(task_id)
 
     def cut(self) -> None:
         """Take that no more will come: the event that was coming may show the task's id."""
@@ -153,7 +158,7 @@ class _Stream:
         if scan is not None and not self._exchange.shown:
             scan.feed(self._events.unfinished)
             if scan.task_id is not None:
-                self._exchange.on_id(scan.task_id)
+                self._show_id(scan.task_id)
 
     def end(self, carried: Carried) -> CallReply:
         """Say how the stream ended."""

@@ -200,11 +200,11 @@ class Lanes(httpx.AsyncBaseTransport):
             if lane.is_reusable:
                 return lane
             await self._close(lane)
-        if self._closed:
-            raise RuntimeError(CLOSED)
         most = self._most() * (HELD_PART if is_held else 1)
         if len(self._open) >= most and not is_held:
             await self._wait_for_room(most)
+        if self._closed:
+            raise RuntimeError(CLOSED)
         if len(self._open) >= most:
             await self._make_room()
         lane = self._open_lane(url)

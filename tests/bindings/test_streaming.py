@@ -41,8 +41,14 @@ NO_METHOD = {"error": {"code": -32601, "message": "no such method"}}
 class Events(httpx.AsyncBaseTransport):
     """Answers by these events, each under the request's id; a `cut` loses the connection then."""
 
-    def __init__(self, *events: Mapping[str, object], cut: bool = False, raw: bytes = b"") -> None:
-        self._events, self._cut, self._raw = events, cut, raw
+    def __init__(
+        self,
+        *events: Mapping[str, object],
+        cut: bool = False,
+        raw: bytes = b"",
+        name: bytes = b"message",
+    ) -> None:
+        self._events, self._cut, self._raw, self._name = events, cut, raw, name
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         request_id = json.loads(await request.aread())["id"]
@@ -51,7 +57,9 @@ class Events(httpx.AsyncBaseTransport):
             yield self._raw
             for event in self._events:
                 envelope = {"jsonrpc": "2.0", "id": request_id, **event}
-                yield b"data: " + json.dumps(envelope).encode() + b"\n\n"
+                yield (
+                    b"event: " + self._name + b"\ndata: " + json.dumps(envelope).encode() + b"\n\n"
+                )
             if self._cut:
                 raise httpx.ReadError("reset")
 
@@ -98,6 +106,13 @@ async def test_an_error_after_an_event_that_nobody_understood_refuses_nothing() 
     reply, _, ids = await streamed(Events(NONSENSE, NO_METHOD))
     assert isinstance(reply, Unreadable)
     assert (reply.task_id, ids) == (None, [])
+
+
+@pytest.mark.spec("CARR-30")
+async def test_what_is_called_an_error_may_show_a_task_as_well() -> None:
+    reply, _, ids = await streamed(Events(NO_STATUS, name=b"error"))
+    assert isinstance(reply, Fault)
+    assert ids == ["t-1"]
 
 
 async def test_an_error_after_an_event_ends_the_stream() -> None:

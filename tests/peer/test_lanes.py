@@ -276,6 +276,25 @@ async def test_a_short_call_waits_a_little_for_a_lane_that_is_let_go() -> None:
     assert isinstance(ends[0], Answer)
 
 
+@pytest.mark.spec("CARR-26")
+async def test_a_call_that_waits_for_a_lane_opens_none_once_all_are_closed() -> None:
+    yard, ends = Yard(most=2), []
+
+    async def cancel() -> None:
+        ends.append(await carry(yard.client, errand("cancel"), Exchange()))
+
+    async with anyio.create_task_group() as tasks:
+        for name in ("send", "get"):
+            tasks.start_soon(carry, yard.client, errand(name), Exchange())
+        await anyio.wait_all_tasks_blocked()
+        tasks.start_soon(cancel)
+        await anyio.wait_all_tasks_blocked()
+        await yard.client.aclose()
+        yard.end()
+    assert isinstance(ends[0], NotSent)
+    assert sum(yard.used) == 2
+
+
 @pytest.mark.spec("CARR-24")
 async def test_what_is_remembered_of_principals_is_bounded() -> None:
     yard = Yard(held=False)
