@@ -29,8 +29,8 @@ class A2ADelegateConfig:
     - `allowed_origins`: origins besides the typed one that requests and credentials may go to.
     - `allow_downgrade`: speak an older version once a peer has refused the first one.
     - `max_event_bytes`: events of a stream over this size end it; the task is asked for then.
-    - `stream_idle_timeout`: a stream that has shown an event, or a subscription, is given up when no
-      byte of it comes for so long. A send may take as long as it likes to show the first one.
+    - `stream_idle_timeout`: a stream that has shown an event, or a subscription, is given up when
+      no byte of it comes for so long. A send may take as long as it likes to show the first one.
     - `extensions`: the URIs of the extensions that the caller speaks; every request names them, and
       a card that requires another one is refused.
     - `watch`: how a task is followed: `stream` as the peer shows it, `poll` by asking, `auto` by
