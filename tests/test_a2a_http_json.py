@@ -340,8 +340,8 @@ async def test_a_task_is_watched_by_whichever_verb_the_peer_has(
         Notes(),
     )
     async with (
-        delegate_to(peer) as first,
-        delegate_to(peer) as second,
+        delegate_to(peer, watch="stream") as first,
+        delegate_to(peer, watch="stream") as second,
         anyio.create_task_group() as group,
     ):
         group.start_soon(partial(first.dispatch, "slow 9", observer=notes))

@@ -75,7 +75,7 @@ class Route:
     answers: Question | None = None
     """The message goes on with a task that waits for it; no id of a new task is to be learned."""
     streams: bool = False
-    """The peer shows its work as a stream of events, from the send on and to who subscribes."""
+    """The task may be subscribed to: the peer shows its work to whoever subscribes, unharmed."""
 
 
 @dataclass(frozen=True, slots=True)

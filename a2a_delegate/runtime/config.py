@@ -34,7 +34,8 @@ class A2ADelegateConfig:
     - `extensions`: the URIs of the extensions that the caller speaks; every request names them, and
       a card that requires another one is refused.
     - `watch`: how a task is followed: `stream` as the peer shows it, `poll` by asking, `auto` by
-      stream where the card offers it. Beside a stream the task is asked for, slowly.
+      stream where the card offers it. Beside a stream the task is asked for, slowly. Before 1.0
+      `auto` subscribes to no task: servers of 0.3 store a piece once more for each subscriber.
     - `auth_required`: what a task that needs credentials does: `return` ends with AuthRequired,
       `wait` watches on until they have reached it by another way.
     """

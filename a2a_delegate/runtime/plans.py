@@ -89,7 +89,7 @@ class Planner:
             looks_up=peer.can_look_up,
             by_context=keeps_contexts and handle.context_id is not None,
             answers=_question(handle.task_id, handle.answers, ""),
-            streams=streams and wait,
+            streams=streams and wait and self._may_subscribe(peer.version),
         )
         return self._plan(route, Mission.TAKE_UP if wait else Mission.LOOK, deadline)
 
@@ -157,11 +157,19 @@ class Planner:
             looks_up=looks_up,
             by_context=lists and keeps_contexts and message.context_id is not None,
             own_context=own_context,
-            streams=streams,
+            streams=streams and self._may_subscribe(interface.version),
             answers=_question(
                 message.task_id, intent.answers, "" if question is None else question.message_id
             ),
         )
+
+    def _may_subscribe(self, version: ProtocolVersion) -> bool:
+        """Whether a task may be subscribed to unasked.
+
+        A server of 0.3 (a2a-sdk 0.3.26) stores each appended piece once more for every subscriber:
+        watching would change the answer.
+        """
+        return version is ProtocolVersion.V1_0 or self._config.watch == "stream"
 
 
 def _question(task_id: str | None, answers: str | None, asked_of: str) -> Question | None:

@@ -115,7 +115,8 @@ QUIRKS: Final[tuple[Quirk, ...]] = (
         "writes-pieces-down-for-each-subscriber",
         ("a2a-sdk-0.3",),
         "A subscription makes the server put each piece of an artifact into the task once more, "
-        "so that the task itself says them twice. Its word is the last one, true or not.",
+        "so that the task itself says them twice. Its word is the last one, true or not: so before "
+        '1.0 only `watch="stream"` subscribes, as here, and `auto` polls after a cut.',
         {Behaviour.CUT_BETWEEN: _DOUBLED, Behaviour.CUT_WITHIN: _DOUBLED},
         ways=BY_STREAM,
     ),

@@ -30,7 +30,7 @@ from tests.interop.cutting_proxy import (
     the_head,
     within_event,
 )
-from tests.interop.delegating import Reacting, Told, operations, sends, spoken
+from tests.interop.delegating import QUICKLY, Reacting, Told, operations, sends, spoken
 from tests.interop.peers import everywhere, on
 from tests.interop.ways import BY_STREAM, WAYS
 
@@ -112,6 +112,16 @@ async def test_a_stream_that_is_cut_between_two_events_is_no_result(peer: Peer) 
 @on(ways=BY_STREAM)
 async def test_a_stream_that_is_cut_within_an_event_is_no_result(peer: Peer) -> None:
     peer.shows(Behaviour.CUT_WITHIN, await end_behind_a_cut_stream(peer, within_event(3)), WHOLE)
+
+
+@on("a2a-sdk-0.3", ways=BY_STREAM)
+async def test_watching_does_not_change_what_a_server_of_0_3_stores(peer: Peer) -> None:
+    with CuttingProxy(peer.server.url, cut=after_events(3)) as proxy:
+        async with peer.delegate(via=proxy.url, config=QUICKLY) as delegate:
+            result = await delegate.dispatch(DelegateRequest("chunks 5", timeout=4.0))
+    assert proxy.lost == len(sends(result)) == 1
+    assert "subscribe" not in operations(result)
+    assert (result.status, words_of(result)) == ("completed", IN_PIECES)
 
 
 # Their servers can list, if only in their other version.

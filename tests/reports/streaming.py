@@ -68,9 +68,12 @@ def streaming_peer(way: Way, **options: Any) -> ScriptedPeer:
 async def watched(
     peer: ScriptedPeer, prompt: str = "chunks 3", **config: Any
 ) -> tuple[DelegateResult, Notes]:
-    """Delegate once with a card that offers streams, and note what is told."""
+    """Delegate once with a card that offers streams, and note what is told.
+
+    Streams are insisted on unless `config` says otherwise, since before 1.0 nobody subscribes else.
+    """
     notes = Notes()
-    async with delegate_of(peer, **config) as delegate:
+    async with delegate_of(peer, **{"watch": "stream", **config}) as delegate:
         result = await delegate.dispatch(prompt, observer=notes)
     return result, notes
 
@@ -269,6 +272,6 @@ async def delegate_behind(balancer: Balancer, **config: Any) -> AsyncGenerator[A
     """Make a delegate whose requests go through a load balancer."""
     async with httpx.AsyncClient(transport=balancer, trust_env=False) as client:
         card = await fetch_agent_card(ORIGIN, client=client)
-        options = A2ADelegateConfig(**config)
+        options = A2ADelegateConfig(**{"watch": "stream", **config})
         async with A2ADelegate("peer", card, client=client, config=options) as delegate:
             yield delegate

@@ -215,7 +215,7 @@ async def test_a_stream_that_an_error_ends_is_resumed_and_the_error_is_told(
 async def test_a_token_that_lapses_is_renewed_for_streams_too(way: Way) -> None:
     peer = streaming_peer(way)
     refused = Respond(401, {"www-authenticate": "Bearer"})
-    async with delegate_of(peer, auth=Renewing()) as delegate:
+    async with delegate_of(peer, auth=Renewing(), watch="stream") as delegate:
         peer.script(Operation.SEND, refused, StopStream(1, Stop.CUT))
         peer.script(Operation.SUBSCRIBE, refused)
         result = await delegate.dispatch("slow 5")

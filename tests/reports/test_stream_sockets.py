@@ -114,7 +114,8 @@ async def delegating(
 ) -> AsyncGenerator[tuple[A2ADelegate, Port], None]:
     """Put a peer on a port and connect to it, both with quick manners."""
     port = Port(peer)
-    options = A2ADelegateConfig(**{"poll_interval": 0.05, "recovery_timeout": 1.0, **config})
+    quickly = {"watch": "stream", "poll_interval": 0.05, "recovery_timeout": 1.0}
+    options = A2ADelegateConfig(**{**quickly, **config})
     async with peer.serve(observer=port) as url, connect(url, config=options) as delegate:
         port.url = url
         with anyio.fail_after(PATIENCE):

@@ -171,7 +171,7 @@ async def test_every_binding_has_the_credentials_and_the_hooks_also_of_its_strea
     peer = streaming_peer(interface)
     peer.script(Operation.SEND, StopStream(1, Stop.CUT))
     options = {**way, "client": {**way.get("client", {}), "event_hooks": {"request": [hook]}}}
-    async with delegate_of(peer, **options) as delegate:
+    async with delegate_of(peer, watch="stream", **options) as delegate:
         await delegate.dispatch(DelegateRequest("stuck", timeout=3))
     asked = {one.operation for one in peer.truth.requests} - {None}
     assert asked == {*Operation} - {Operation.LIST}

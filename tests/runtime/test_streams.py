@@ -52,8 +52,8 @@ pytestmark = [pytest.mark.anyio, pytest.mark.virtual_time]
 class Stage:
     """A peer that streams, and a delegate of it; use it in an `async with` block."""
 
-    def __init__(self, *, streaming: bool = True, **config: Any) -> None:
-        self.peer = ScriptedPeer(streaming=streaming)
+    def __init__(self, *, streaming: bool = True, version: str = "1.0", **config: Any) -> None:
+        self.peer = ScriptedPeer((version,), streaming=streaming)
         self._config = A2ADelegateConfig(**config)
 
     async def __aenter__(self) -> Self:
@@ -296,6 +296,27 @@ async def test_a_stream_that_cannot_be_is_refused_when_the_delegate_is_made() ->
     with pytest.raises(UsageError, match="needs a card that offers streaming"):
         async with Stage(streaming=False, watch="stream"):
             pass
+
+
+@pytest.mark.spec("WATCH-8")
+@pytest.mark.parametrize(
+    ("version", "watch", "subscriptions"),
+    [("1.0", "auto", 2), ("0.3", "auto", 0), ("0.2", "auto", 0), ("0.3", "stream", 2)],
+)
+async def test_before_1_0_a_task_is_subscribed_to_only_where_that_is_asked_for(
+    version: str, watch: str, subscriptions: int
+) -> None:
+    async with Stage(version=version, watch=watch) as stage:
+        stage.peer.script(Operation.SEND, StopStream(3, Stop.CUT))
+        async with open_delegation(stage.delegate, "chunks 20") as delegation:
+            while delegation.handle is None or delegation.handle.task_id is None:
+                await anext(delegation)
+            taken_up = await stage.delegate.resume(delegation.handle)
+            cut = await delegation.result()
+        assert isinstance(cut, Completed)
+        assert isinstance(taken_up, Completed)
+        assert cut.output == taken_up.output
+        assert stage.peer.truth.subscriptions == subscriptions
 
 
 @pytest.mark.spec("WATCH-7")
