@@ -71,6 +71,9 @@ HandleUrl = Annotated[
 Save = Annotated[
     str | None, typer.Option("--save", metavar="DIR", show_default=False, help=help_texts.SAVE)
 ]
+SaveHandle = Annotated[
+    Path | None, typer.Option(metavar="FILE", show_default=False, help=help_texts.SAVE_HANDLE)
+]
 Explain = Annotated[bool, typer.Option("--explain", help=help_texts.EXPLAIN)]
 Timeout = Annotated[float, typer.Option(metavar="SECONDS", help=help_texts.TIMEOUT)]
 Watch = Annotated[Literal["auto", "stream", "poll"], typer.Option("--watch", help=help_texts.WATCH)]
@@ -78,6 +81,7 @@ PollInterval = Annotated[float, typer.Option(metavar="SECONDS", help=help_texts.
 AuthRequired = Annotated[
     Literal["return", "wait"], typer.Option("--auth-required", help=help_texts.AUTH_REQUIRED)
 ]
+AllowDowngrade = Annotated[bool, typer.Option("--allow-downgrade", help=help_texts.ALLOW_DOWNGRADE)]
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer passes the option by position
@@ -153,6 +157,7 @@ def send(
         typer.Option(metavar="ID", show_default=False, help=help_texts.CONTEXT_ID),
     ] = None,
     save: Save = None,
+    save_handle: SaveHandle = None,
     json: Json = False,
     explain: Explain = False,
     header: Header = [],  # noqa: B006 - typer copies it
@@ -162,9 +167,7 @@ def send(
     auth_required: AuthRequired = "return",
     allow_origin: AllowOrigin = [],  # noqa: B006 - typer copies it
     extension: Extension = [],  # noqa: B006 - typer copies it
-    allow_downgrade: Annotated[
-        bool, typer.Option("--allow-downgrade", help=help_texts.ALLOW_DOWNGRADE)
-    ] = False,
+    allow_downgrade: AllowDowngrade = False,
 ) -> None:
     """Delegate a piece of work and wait for its outcome."""
     _refuse_left_over(context)
@@ -185,6 +188,7 @@ def send(
         continues=continues,
         context_id=context_id,
         allow_downgrade=allow_downgrade,
+        save_handle=save_handle,
     )
     following = Following(watch=watch, poll_interval=poll_interval, auth_required=auth_required)
     raise typer.Exit(send_request(call, work, following))

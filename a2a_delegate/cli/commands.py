@@ -19,9 +19,10 @@ from a2a_delegate.cli.exit_status import (
 from a2a_delegate.cli.headers import Hiding, read_headers
 from a2a_delegate.cli.inputs import read_handle, read_parts, read_prompt
 from a2a_delegate.cli.interruption import interruptible
+from a2a_delegate.cli.kept_handle import KeptHandle
 from a2a_delegate.cli.next_step import Way
 from a2a_delegate.cli.outcome_json import hidden, outcome_object, spell
-from a2a_delegate.cli.progress import Telling
+from a2a_delegate.cli.progress import Telling, both
 from a2a_delegate.cli.report import report, report_receipt, report_refusal, written
 from a2a_delegate.cli.saved import Saved, make_directory, save_files
 from a2a_delegate.cli.terminal import Screen, write_answer
@@ -82,6 +83,7 @@ class Work:
     continues: str | None
     context_id: str | None
     allow_downgrade: bool
+    save_handle: Path | None = None
 
 
 def show_card(call: Call) -> ExitStatus:
@@ -122,6 +124,7 @@ def _shown(looked: Looked, call: Call, screen: Screen) -> ExitStatus:
 def send_request(call: Call, work: Work, following: Following) -> ExitStatus:
     """Delegate the work, print its outcome and return the exit status."""
     screen = Screen()
+    kept = KeptHandle(work.save_handle)
     outcome: DelegateResult | Refused
     try:
         errand = _errand(call, screen)
@@ -129,18 +132,19 @@ def send_request(call: Call, work: Work, following: Following) -> ExitStatus:
         request = _request(work)
         make_directory(call.save)
         opening = _LOOKING if request.continues is None else _SENDING
-        outcome = _attended(
-            lambda token, observer: delegate(
-                errand, request, token, config=config, observer=observer
-            ),
-            _telling(screen, opening=opening, errand=_SENDING),
-            screen,
-            stopping=_cancelling(config),
-            way=_way(call),
-        )
+        with kept:
+            outcome = _attended(
+                lambda token, observer: delegate(
+                    errand, request, token, config=config, observer=both(kept.observe, observer)
+                ),
+                _telling(screen, opening=opening, errand=_SENDING),
+                screen,
+                stopping=_cancelling(config),
+                way=_way(call),
+            )
     except UsageError as error:
         outcome = Refused(error)
-    return _finished(outcome, call, screen)
+    return written(_finished(outcome, call, screen), kept.lost, screen, what="handle")
 
 
 def resume_handle(call: Call, word: str, following: Following, *, wait: bool) -> ExitStatus:

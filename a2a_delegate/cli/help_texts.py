@@ -90,6 +90,11 @@ SAVE = (
     "missing, under safe names and over nothing. Their paths are told. No URL is fetched."
 )
 
+SAVE_HANDLE = (
+    "Keep the handle in this new file, from before anything is sent: even a killed command leaves "
+    "what `resume @FILE` and `cancel @FILE` take."
+)
+
 TIMEOUT = "The deadline of all of it, the search for a card too; 0 for none."
 
 WATCH = (
@@ -136,6 +141,7 @@ SEND_EXAMPLES = f"""\
   a2a-delegate send https://shop.example --data '{{"order": 17}}' --json | jq .data
   a2a-delegate send https://host.example 'Hi' -H 'Authorization: Bearer @token.txt'
   a2a-delegate send https://shop.example 'The blue one' --continue @asked.json
+  a2a-delegate send https://research.example 'A long task' --save-handle task.json
 
 {_AS_IS}{_MEMBERS}
 {_AS_IS}{_STATUSES}"""
@@ -230,6 +236,9 @@ PEER_EXAMPLES = f"""\
   [peer]                  # what it is; all of this is optional
   name = "Flaky"
   versions = ["1.0", "0.3"]
+  bindings = ["JSONRPC", "HTTP+JSON"]
+  streaming = true        # as ScriptedPeer: lists, tenant, always_blocks, recognises_repeats,
+                          # keeps_context_ids, refuses_context_ids, subscribe_verbs, ...
 
 {_AS_IS}  [[send]]                # the first send: cut within its reply, and reset
   call = 1                # or several: [1, 3]

@@ -25,11 +25,22 @@ from a2a_delegate.signals import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from a2a_delegate.delegate import Observer
     from a2a_delegate.outcome import DelegationHandle
     from a2a_delegate.signals import Signal
 
 _TEXT = 120
 """Characters of the peer's words in the line; a terminal cuts the line where it ends."""
+
+
+def both(first: Observer, second: Observer) -> Observer:
+    """Return one observer that tells two, in this order."""
+
+    def observe(signal: Signal) -> None:
+        first(signal)
+        second(signal)
+
+    return observe
 
 
 class Telling:

@@ -10,7 +10,7 @@ from a2a_delegate.cli.exit_status import ExitStatus
 from a2a_delegate.cli.terminal import write_answer
 from a2a_delegate.errors import UsageError
 from a2a_delegate.model.part import DataPart, FilePart
-from a2a_delegate.outcome import AuthRequired, CancelReceipt, Completed, InputRequired
+from a2a_delegate.outcome import AuthRequired, CancelReceipt, Completed, InputRequired, Running
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from a2a_delegate.errors import DelegateError
     from a2a_delegate.outcome import DelegateResult
 
-_GOOD, _BAD = "green", "bold red"
+_GOOD, _ASKS, _BAD = "green", "yellow", "bold red"
 
 # How the library's sentence says it is Python; on the command line it is an option.
 _OPTIONS = (
@@ -44,13 +44,20 @@ def report(
         lost = None if answer is None else write_answer(answer)
     plain = isinstance(result, Completed) and not result.late
     if explain or not plain:
-        screen.say(in_options(result.explain()), style="" if plain else _BAD)
+        screen.say(in_options(result.explain()), style=_style_of(result, plain=plain))
     elif screen.is_terminal:
         screen.say(f"{result.status}; effect: {result.effect}", style=_GOOD)
     for line in _further(result, saved):
         screen.say(line)
     _say_next_step(result, screen, way)
     return lost
+
+
+def _style_of(result: DelegateResult, *, plain: bool) -> str:
+    """Return how an explained outcome looks on a terminal: a question, or work, is no failure."""
+    if plain:
+        return ""
+    return _ASKS if isinstance(result, InputRequired | AuthRequired | Running) else _BAD
 
 
 def report_receipt(
