@@ -173,7 +173,10 @@ def _section(title: str, lines: Sequence[str]) -> Iterator[str]:
 
 def _interface_lines(card: AgentCard, why_not: Sequence[str | None]) -> list[str]:
     lines = []
-    for interface, reason in zip(card.interfaces, why_not, strict=True):
+    # Cards of 0.3 often list their main interface once more.
+    first = dict(reversed([*zip(card.interfaces, why_not, strict=True)]))
+    for interface in dict.fromkeys(card.interfaces):
+        reason = first[interface]
         mark = "used    " if reason is None else "not used"
         told = f"{mark}  {interface.binding} {interface.version}  {interface.url}"
         if interface.tenant is not None:

@@ -181,6 +181,16 @@ def test_every_interface_says_why_it_is_not_used() -> None:
 
 
 @pytest.mark.spec("CLI-21")
+def test_an_interface_that_a_card_lists_twice_is_shown_once() -> None:
+    looked = looked_at(interface(), interface(), interface(binding="HTTP+JSON"), interface())
+    told = text_of(looked)
+    assert told.count("JSONRPC 1.0") == 1
+    assert "  used JSONRPC 1.0" in told
+    assert "not used HTTP+JSON 1.0" in told
+    assert len(looked.why_not) == 4, "the card itself is told as it is, with --json"
+
+
+@pytest.mark.spec("CLI-21")
 def test_a_card_that_requires_what_is_not_spoken_is_refused_as_a_whole() -> None:
     extension = {"uri": "https://x.example/e", "required": True}
     looked = looked_at(interface(), capabilities={"extensions": [extension]})
