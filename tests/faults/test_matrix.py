@@ -71,8 +71,8 @@ OF_EACH_SORT: Final = {Caller.TOKEN, Caller.DEADLINE, Caller.SCOPE, Caller.TASK,
 CALLERS: Final = {("0.2",): OF_EACH_SORT, ("0.3", "1.0"): OF_EACH_SORT}
 """Who stops at peers whose means are those of 0.3 (0.2), or of the two that have all callers."""
 LEAST_FOR_EACH_FAULT: Final = 5
-LEAST_OF_EACH_SORT: Final = 3
-"""Of one look on trio: it waits, and is stopped by one of each sort before it and during it."""
+LEAST_OF_EACH_SORT: Final = 2
+"""A stop on trio has one sort of caller: it waits, and is stopped by a scope at least once."""
 SHOWN: Final = 20
 
 
