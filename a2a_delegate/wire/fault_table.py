@@ -79,7 +79,7 @@ _ADDRESS_GONE = frozenset(
 _DOMAIN = "a2a-protocol.org"
 _INVALID_REQUEST, _INVALID_PARAMS = -32600, -32602
 
-_SECONDS = r"\s*[0-9]{1,9}(?:\.[0-9]{0,9})?\s*"
+_SECONDS = r"[ \t]*[0-9]{1,9}(?:\.[0-9]{0,9})?[ \t]*"
 _DATE = 64
 """Characters that a date in a header may have."""
 
