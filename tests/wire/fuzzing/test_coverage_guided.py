@@ -26,7 +26,7 @@ pytestmark = [
 
 PROGRAM: Final = "tests.wire.fuzzing.coverage_guided"
 IN_A_SHELL: Final = ("/bin/sh", "-c", '"$@"; exit $?', "sh")
-"""Between us and the search, for Linux counts the memory of whoever starts a program as its peak."""
+"""Between us and the search: Linux counts the memory of whoever starts a program as its peak."""
 
 SECONDS: Final = 60
 LONGER: Final = {"event-stream": 600, "event-reader": 600}
