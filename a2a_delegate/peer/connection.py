@@ -8,7 +8,7 @@ them: httpcore, as below every httpx client, without the pool in between.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import httpcore
 import httpx
@@ -91,7 +91,7 @@ class Connection:
                 scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
             ),
             headers=request.headers.raw,
-            content=request.stream,
+            content=_ungenerated(request.stream),
             # Of all extensions what a connection needs; the rest would cost.
             extensions={"timeout": {"connect": _connect_seconds(request)}},
         )
@@ -137,6 +137,32 @@ def _announced(response: httpcore.Response) -> int | None:
     if b"transfer-encoding" in headers or not length.isdigit() or len(length) > _DIGITS:
         return None
     return int(length)
+
+
+def _ungenerated(stream: object) -> Any:
+    """Return a body that no generator gives: a cancelled write leaves one half finished.
+
+    httpx has one also for a request without a body. Bodies of ours are none.
+    """
+    return _Pieces(iter(stream)) if isinstance(stream, httpx.ByteStream) else stream
+
+
+class _Pieces:
+    """The pieces of one body, once."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._left = pieces
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        piece = next(self._left, None)
+        if piece is None:
+            raise StopAsyncIteration
+        return piece
 
 
 class _Body(httpx.AsyncByteStream):
