@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 VARIABLE: Final = "A2A_DELEGATE_PART"
 TOGETHER: Final = "real servers"
 """What the tests with real servers count as: they are one part, since they share the servers."""
+_ADDRESS: Final = re.compile(r" at 0x[0-9a-f]+")
 
 
 def asked_part() -> tuple[int, int] | None:
@@ -30,9 +31,12 @@ def asked_part() -> tuple[int, int] | None:
 
 
 def is_in(name: str, part: tuple[int, int]) -> bool:
-    """Whether a test is in a part: by its name alone, the same on every machine."""
+    """Whether a test is in a part: by its name alone, the same in every process.
+
+    A name may show an object by its address, which is another in each of them.
+    """
     number, parts = part
-    return zlib.crc32(name.encode()) % parts == number - 1
+    return zlib.crc32(_ADDRESS.sub("", name).encode()) % parts == number - 1
 
 
 def keep_part(config: pytest.Config, items: list[pytest.Item]) -> None:

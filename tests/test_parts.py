@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.parts import VARIABLE, asked_part, parts_of
+from tests.parts import VARIABLE, asked_part, is_in, parts_of
 
 NAMES = [f"tests/faults/test_matrix.py::test_all[{number}]" for number in range(400)]
 
@@ -14,6 +14,11 @@ def test_each_test_is_in_one_part() -> None:
         found = parts_of(NAMES, parts)
         assert sorted(name for part in found for name in part) == sorted(NAMES)
         assert min(map(len, found)) > len(NAMES) / parts / 2, "the parts are of a size"
+
+
+def test_a_name_that_shows_an_address_is_in_the_same_part_in_every_process() -> None:
+    names = [f"test_it[Rewrite(<lambda> at 0x7f{number:010x})]" for number in range(20)]
+    assert len({is_in(name, (1, 2)) for name in names}) == 1
 
 
 def test_a_part_is_named_by_its_number_and_how_many_there_are(
