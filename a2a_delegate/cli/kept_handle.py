@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from a2a_delegate.errors import UsageError
-from a2a_delegate.signals import handle_after
+from a2a_delegate.signals import Settled, handle_after
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ class KeptHandle:
     """Keeps the newest handle of one delegation in a file; without a path it keeps none.
 
     Entering makes the file, so that one that cannot be made is told of before anything is sent
-    (UsageError). Leaving removes it where there was no handle. `lost` is what kept a handle from
+    (UsageError). Leaving removes it where nothing was sent. `lost` is what kept a handle from
     being written.
     """
 
@@ -50,12 +50,15 @@ class KeptHandle:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Remove a file that nothing was written into: nothing was sent."""
+        """Remove the file where there is no handle: nothing was sent."""
         if self._path is not None and self._handle is None:
             self._path.unlink(missing_ok=True)
 
     def observe(self, signal: Signal) -> None:
-        """Write the handle where a signal tells another one."""
+        """Write each new handle; an outcome that has none takes it back."""
+        if isinstance(signal, Settled) and signal.result.handle is None:
+            self._handle = None
+            return
         handle = handle_after(signal, self._handle)
         if self._path is None or handle is None or handle == self._handle:
             return

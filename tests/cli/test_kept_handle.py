@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import signal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from a2a_delegate import DelegationHandle
 from a2a_delegate.cli.kept_handle import KeptHandle
 from a2a_delegate.signals import IdKnown, Intent
-from a2a_delegate.testing import Hang, Operation
+from a2a_delegate.testing import Hang, Operation, Rewrite
 from tests.cli.command import finish, invoke, run, start
 from tests.cli.test_report import HANDLE
 
@@ -82,6 +82,25 @@ def test_where_nothing_was_sent_no_file_is_left(tmp_path: Path) -> None:
     kept = tmp_path / "task.json"
     done = invoke("send", "http://127.0.0.1:1", "hi", "--save-handle", str(kept))
     assert (done.status, kept.exists()) == (3, False)
+
+
+def test_an_endpoint_that_is_never_reached_leaves_none_either(
+    peer: PeerOnAPort, tmp_path: Path
+) -> None:
+    kept = tmp_path / "task.json"
+    nowhere = "http://127.0.0.1:1/rpc"
+
+    def elsewhere(body: Any) -> Any:
+        for one in body["supportedInterfaces"]:
+            one["url"] = nowhere
+        return body
+
+    peer.do(lambda it: it.always(Operation.CARD, Rewrite(elsewhere)))
+    allowed = ("--allow-origin", "http://127.0.0.1:1", "--timeout", "10")
+    done = invoke("send", peer.origin, "hi", "--json", *allowed, "--save-handle", str(kept))
+    told = json.loads(done.out)
+    assert (told["status"], told["effect"]) == ("failed", "not-started")
+    assert (told["handle"], kept.exists()) == (None, False)
 
 
 def test_a_handle_that_cannot_be_written_is_told_and_ends_nothing(tmp_path: Path) -> None:
